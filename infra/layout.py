@@ -34,6 +34,9 @@ PYTHON_VARIABLE = "SLACKWATER_PYTHON"
 PLUGINS_VARIABLE = "SLACKWATER_PLUGINS"
 """Names the plug-ins of the project's settings, as windowing/model/registry.py reads them."""
 
+IMPORT_VARIABLE = "SLACKWATER_IMPORT_SECONDS"
+"""Says how long importing the user's classes may take, in seconds."""
+
 PROJECT_VARIABLE = "SLACKWATER_PROJECT"
 """Names the user's project (infra/project.py); without it, the checkout is the project."""
 

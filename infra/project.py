@@ -8,12 +8,14 @@ Its settings reach every part of the platform, and its daemons, through the envi
     python: src                   # modules of your own, for `python:module:Class` in pipeline files
     state: .slackwater
     kafka: kafka.yml              # a cluster of your own (docs/kafka.md); else the local stack's
+    import_seconds: 60            # how long importing your classes may take
     plugins:                      # faults, checks, sinks, windows of your own (docs/extending.md)
       faults: {slow_disk: mine.faults:SlowDisk}
 """
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -23,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from infra.errors import SettingsError
 from infra.layout import (
+    IMPORT_VARIABLE,
     PIPELINES_VARIABLE,
     PLANS_VARIABLE,
     PLUGINS_VARIABLE,
@@ -73,6 +76,7 @@ class Settings(BaseModel):
         python: the folder of the user's own modules; optional.
         state: the folder of logs, topics, checkpoints and tables.
         kafka: the settings file of a Kafka cluster; None: the local stack's broker.
+        import_seconds: how long importing the user's classes may take; None: the default.
         plugins: what the user adds to the platform, by sort and name.
     """
 
@@ -83,7 +87,23 @@ class Settings(BaseModel):
     python: str = Field(default="src", min_length=1)
     state: str = Field(default=".slackwater", min_length=1)
     kafka: str | None = Field(default=None, min_length=1)
+    import_seconds: int | None = Field(default=None, ge=1)
     plugins: dict[Sort, dict[str, Reference]] = Field(default_factory=dict)
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads as pipeline files are read, by YAML 1.2, of which a project needs texts and numbers.
+
+    By YAML 1.1, which PyYAML follows, `on` is true, `1:30` is 90 and `010` is 8.
+    """
+
+
+_Loader.yaml_implicit_resolvers = {}
+for _name, _pattern, _begins in (
+    ("null", r"(?:~|null|)\Z", ("~", "n", "")),
+    ("int", r"(?:0|[1-9][0-9]*)\Z", tuple("0123456789")),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(_pattern), _begins)
 
 
 def choose(named: Path | None) -> Path | None:
@@ -118,6 +138,8 @@ def choose(named: Path | None) -> Path | None:
     ):
         if place is not None:
             os.environ.setdefault(name, str((folder / place).resolve()))
+    if settings.import_seconds is not None:
+        os.environ.setdefault(IMPORT_VARIABLE, str(settings.import_seconds))
     if settings.plugins:
         os.environ.setdefault(PLUGINS_VARIABLE, json.dumps(settings.plugins, sort_keys=True))
     _import_from(os.environ[PYTHON_VARIABLE])
@@ -163,7 +185,7 @@ def read(folder: Path) -> Settings:
     """
     file = folder / FILE
     try:
-        document = yaml.safe_load(read_small(file))
+        document = yaml.load(read_small(file), _Loader)  # noqa: S506 - a safe one
     except OSError as error:
         text = (
             f"{folder} is not a project: {FILE} cannot be read there ({error.strerror}); "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.console import FAILED, PASSED, bar, err, plain, say, tell
+from slackwater.noted import tell_of_file
 from slackwater.options import PipelineFile
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def audit(
     job = Job.of(like, load_pipeline(pipeline), query)
     written = read_written(output, job, start)
     with bar(f"audit {job.query.name}") as progress:
-        log: Iterable[LogRecord] = Log(job.pipeline.source, input_, bootstrap, None)
+        log = Log(job.pipeline.source, input_, bootstrap, None)
         read = progress.track(log, task_id=progress.task_ids[0])
         together = reads is Reads.together
         known = _in_order(read, together=together) if topic else read
@@ -100,6 +101,8 @@ def audit(
     for line in found.lines():
         say(line)
     _show(found)
+    tell_of_file(job.pipeline)
+    log.notes.tell(job.pipeline)
     page = None if report is None else _write(found, report)
     _keep(job.pipeline.name, found, page)
     raise typer.Exit(PASSED if found.ok else FAILED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -11,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import typer
 
 from chaos.processes import deaf_children
+from infra.layout import IMPORT_VARIABLE
 
 if TYPE_CHECKING:
     from windowing.model import Pipeline
 
 WITHIN_S: Final = 60.0
-"""Time limit for importing them, in seconds; the first import of a large library is slow."""
+"""Time limit for importing them, in seconds, unless the project has another."""
 Found = TypeVar("Found")
 
 
@@ -31,16 +33,40 @@ def check_classes(spec: Pipeline, file: Path) -> None:
 
     if not any(user_classes(spec)) and not any(plugin_settings(spec)):
         return
+    seconds = _within_s()
     try:
-        limited(WITHIN_S, f"{file}: importing its classes", check_user_code, spec, str(file))
+        limited(seconds, f"{file}: importing its classes", check_user_code, spec, str(file))
+    except TimeLimitReached as error:
+        more = f"if not, allow more, as import_seconds: {5 * seconds:.0f} in slackwater.yml"
+        msg = f"{error} {more}, or {IMPORT_VARIABLE} in the environment"
+        raise typer.BadParameter(msg) from None
     except LimitReached as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def _within_s() -> float:
+    """Return the time limit.
+
+    Raises:
+        BadParameter: the environment names none.
+    """
+    named = os.environ.get(IMPORT_VARIABLE)
+    if named is None:
+        return WITHIN_S
+    if not named.isdecimal() or int(named) < 1:
+        msg = f"{IMPORT_VARIABLE} is {named!r}, and must be a number of seconds, as 300"
+        raise typer.BadParameter(msg)
+    return float(named)
 
 
 class LimitReached(RuntimeError):
     """A call that exceeded its time limit, or that ended its own process."""
 
     exit_code = 1
+
+
+class TimeLimitReached(LimitReached):
+    """A call that took too long."""
 
 
 def limited(seconds: float, what: str, call: Callable[..., Found], *arguments: Any) -> Found:
@@ -65,7 +91,7 @@ def limited(seconds: float, what: str, call: Callable[..., Found], *arguments: A
     try:
         if not ours.poll(seconds):
             msg = f"{what} has not ended after {seconds:g} s: does it loop forever?"
-            raise LimitReached(msg)
+            raise TimeLimitReached(msg)
         found, error = ours.recv()
     except EOFError:
         process.join()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from slackwater.console import tell
 
 if TYPE_CHECKING:
     from chaos.readers.lane_order import LaneOrder
+    from chaos.readers.log import LogRecord
     from chaos.readers.output import Output as ReadOutput
     from chaos.verdict.verify import Verdict
     from jobs.runs import Run
@@ -210,6 +211,54 @@ class TraceNotes:
         )
         tell_of_file(self.pipeline)
         tell_notes(notes(found))
+
+
+_LOOKED_AT: Final = 1_000
+"""How many records of a lane are looked at."""
+
+
+class LogNotes:
+    """What is noted of a log while it is read for the first time.
+
+    Attributes:
+        order: of a file, what counts its redelivered lines; None: it was none, or was not read.
+    """
+
+    def __init__(self) -> None:
+        self.order: LaneOrder | None = None
+        self._heads: dict[tuple[str, int], list[LogRecord]] | None = None
+
+    def noting(self, records: Iterable[LogRecord]) -> Iterator[LogRecord]:
+        """Yield the records of a log, and keep the first of each lane."""
+        if self._heads is not None:
+            yield from records
+            return
+        heads: dict[tuple[str, int], list[LogRecord]] = {}
+        self._heads = heads
+        for record in records:
+            head = heads.setdefault((record.source, record.partition), [])
+            if len(head) < _LOOKED_AT:
+                head.append(record)
+            yield record
+
+    def times(self, pipeline: Pipeline) -> Times:
+        """Return the event times of the first records."""
+        from jobs.tools.times_seen import seen
+        from windowing.engine.reading.batches import batches
+
+        times: Times = {}
+        for head in (self._heads or {}).values():
+            for _ in seen(pipeline, batches(head, _LOOKED_AT, pipeline), times):
+                pass
+        return times
+
+    def tell(self, pipeline: Pipeline) -> None:
+        """Say what there is to say of the log, whatever was made of it."""
+        from windowing.explain.notes import Findings, notes
+
+        if self.order is not None:
+            tell_redelivered(self.order)
+        tell_notes(notes(Findings(pipeline, times=self.times(pipeline))))
 
 
 def tell_of_verdict(pipeline: Pipeline, verdict: Verdict, read: Callable[[], ReadOutput]) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, complain, plain, say, show, tell
 from slackwater.ending import when_interrupted
-from slackwater.noted import tell_notes
+from slackwater.noted import tell_notes, tell_of_verdict
 from slackwater.options import Engine, stack_for, warn
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ def _trials(
         if not result.verdict.ok:
             for line in result.verdict.lines()[:-1]:
                 say(f"  {line}")
+    if (output := found.output) is not None:
+        tell_of_verdict(load_single(pipeline), found.results[0].verdict, lambda: output)
     sentence = f"{len(found.results)} trials, {'the same' if found.equal else 'different'} bytes"
     say(sentence)
     say(f"production: {found.production or 'nothing was submitted, so there is none to compare'}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,7 @@ import typer
 
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
 from slackwater.judged import JudgedOutput, LogEnd, committed, cut_of, judged, places
-from slackwater.noted import tell_of_verdict
+from slackwater.noted import LogNotes, tell_of_verdict
 from slackwater.options import As, End, Engine, PipelineFile, Topic, broker
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def verify(
         verdict = _judge(of, log, read, means, since, keeps=of_run)
     for line in verdict.lines():
         say(line)
-    tell_of_verdict(of.pipeline, verdict, lambda: read(of))
+    _tell_why(of, log, verdict, read)
     if of_run:
         of.keep(verdict, *([f"since {since}"] if since else []), *([str(at)] if at else []))
     raise typer.Exit(PASSED if verdict.ok else FAILED)
@@ -152,8 +152,16 @@ def is_proved(run: Run, endpoints: Endpoints) -> bool:
     verdict = _judge(of, log, read, means, None, keeps=True)
     for line in verdict.lines():
         say(line)
+    _tell_why(of, log, verdict, read)
     of.keep(verdict, str(at))
     return verdict.ok
+
+
+def _tell_why(
+    of: JudgedOutput, log: Log, verdict: Verdict, read: Callable[[JudgedOutput], Output]
+) -> None:
+    log.notes.tell(of.pipeline)
+    tell_of_verdict(of.pipeline, verdict, lambda: read(of))
 
 
 @contextmanager
@@ -278,6 +286,7 @@ class Log:
         ends: first offset not to read, by lane; None: up to the end.
         ended: whether the file is followed by an end of each lane.
         rows_of: the topic whose plain rows the file has; None: it has events.
+        notes: what is noted when it is read.
     """
 
     source: Source
@@ -287,22 +296,28 @@ class Log:
     ends: Mapping[int, int] | None = None
     ended: bool = False
     rows_of: str | None = None
+    notes: LogNotes = field(default_factory=LogNotes, compare=False)
 
     def __iter__(self) -> Iterator[LogRecord]:
         from chaos.readers.lane_ends import with_ends
+        from chaos.readers.lane_order import LaneOrder
         from chaos.readers.log import behind, up_to
         from chaos.readers.plain_rows import read_input
         from chaos.readers.topic import read_topics
 
         if self.file:
-            events: Iterable[LogRecord] = read_input(self.file, self.source, self.rows_of)
+            order = LaneOrder()
+            self.notes.order = self.notes.order or order  # of the first time
+            events: Iterable[LogRecord] = read_input(
+                self.file, self.source, self.rows_of, order=order
+            )
             events = with_ends(self.source, events) if self.ended else events
             read = up_to(self.source, events, self.ends)
         elif self.ends is None:
             read = read_topics(broker(self.bootstrap), self.source, self.first)
         else:
             read = read_topics(broker(self.bootstrap), self.source, self.first, self.ends)
-        return behind(self.source, read, self.first)
+        return self.notes.noting(behind(self.source, read, self.first))
 
     def after(self, point: Point) -> Log:
         """Return the log from the last entries before a point on."""

@@ -332,6 +332,19 @@ class RefusingAndTaking(Refusing):
         return scan, super().split(part, scan)[1]
 
 
+# A record in no window is a dead letter if a class refuses it. How one gets it: all records of a
+# chunk are asked about.
+@planted(
+    "refused_outside",
+    "deterministic, dead letters",
+    at="windowing.engine.lane:Refusing",
+    shows_in=some_query(computing(("python",))),
+)
+class RefusingOutside(Refusing):
+    def _refused(self, scan: Scan, asked: Flags) -> tuple[Flags, pl.DataFrame]:
+        return super()._refused(scan, np.ones_like(asked))
+
+
 # Dead letters that name the class instead of the aggregate. How one gets it: the reason is made of
 # what refuses, which several aggregates may share.
 @planted(

@@ -130,10 +130,12 @@ class Replay:
 
     Attributes:
         production: the comparison with a production run; None: there is none.
+        output: what the first trial wrote.
     """
 
     results: tuple[TrialResult, ...]
     production: ProductionRun | None
+    output: Output | None = None
 
     @property
     def equal(self) -> bool:
@@ -180,18 +182,19 @@ def replay(
     ranged = read_range(endpoints.kafka_bootstrap, pipeline.source.topic, first, end)
     records = ranged.records
     news(f"{len(records)} records of {pipeline.source.topic} in the range")
-    stamp, results = fresh_stamp(), []
+    stamp, results, first_output = fresh_stamp(), list[TrialResult](), None
     drawn = draw_trials(trials, seed, offsets=len(records), shards=pipeline.shards)
     for trial in drawn:
         own = own_pipeline(file, stamp, shards=trial.shards)
         output, batches = run_trial(endpoints, own, file, trial, ranged)
+        first_output = first_output or output
         verdict = verify(own, records, output)
         result = TrialResult(trial, batches, digest(output), verdict)
         mark = "as defined" if verdict.ok else verdict.lines()[-1]
         news(f"{trial}, {batches} batches: {result.digest[:12]}, {mark}")
         results.append(result)
     written = _production(endpoints, pipeline, ranged, production)
-    return Replay(tuple(results), written)
+    return Replay(tuple(results), written, first_output)
 
 
 def refuse_beside_a_job(endpoints: Endpoints) -> None:

@@ -9,8 +9,9 @@ Source: SAMZA-552, "Join operator"; outer joins and the spelling are ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
@@ -162,38 +163,47 @@ class Join(SpecModel):
 
     @model_validator(mode="after")
     def _rules(self) -> Self:
+        if broken := [*self._broken()]:
+            raise ValueError("; ".join(dict.fromkeys(broken)))
+        return self
+
+    def _broken(self) -> Iterator[str]:
+        """Yield every rule that is broken."""
         left, right = self.left.source, self.right.source
         if left.topic == right.topic:
-            msg = f"both sides read topic {left.topic!r}: a join needs two"
-            raise ValueError(msg)
+            yield f"both sides read topic {left.topic!r}: a join needs two"
         for source in (left, right):
             if source.topics is not None:
-                msg = f"topics {', '.join(source.topics)}: a side of a join reads one topic"
-                raise ValueError(msg)
+                yield f"topics {', '.join(source.topics)}: a side of a join reads one topic"
             if source.idle_timeout_us is not None:
-                msg = f"topic {source.topic!r}: a join has no early rows, and so no idle_timeout"
-                raise ValueError(msg)
+                yield f"topic {source.topic!r}: a join has no early rows, and so no idle_timeout"
             if source.disorder.progress_attr is not None:
-                msg = f"topic {source.topic!r}: a join needs progress of its lanes, not per key"
-                raise ValueError(msg)
-        for word, one, other in self._paired():
-            types = [self.type_of(o) for o in (Operand("left", one), Operand("right", other))]
-            alike = [(type_.kind, type_.scale) for type_ in types]
-            if alike[0] != alike[1] or types[0].kind == "float" or one in PLACE:
-                shown = [str(replace(type_, nullable=False)) for type_ in types]
-                msg = (
-                    f"{word}: {one} is {shown[0]}, {other} is {shown[1]}: take fields of one type, "
-                    "but no floats"
-                )
-                raise ValueError(msg)
-            if one in {operand.name for operand in self.select.values()}:
-                msg = f"{word}: a field called {one!r} is taken for that field of a side: rename it"
-                raise ValueError(msg)
-        for comparison in self.where:
-            self._check(comparison)
-        for operand in self.select.values():
-            self.type_of(operand)
-        return self
+                yield f"topic {source.topic!r}: a join needs progress of its lanes, not per key"
+        parts: list[Callable[[], object]] = [partial(self._check, one) for one in self.where]
+        parts += [partial(self.type_of, one) for one in self.select.values()]
+        try:
+            parts = [*(partial(self._check_pair, *pair) for pair in self._paired()), *parts]
+        except ValueError as error:
+            yield str(error)
+        for part in parts:
+            try:
+                part()
+            except ValueError as error:
+                yield str(error)
+
+    def _check_pair(self, word: str, one: str, other: str) -> None:
+        types = [self.type_of(o) for o in (Operand("left", one), Operand("right", other))]
+        alike = [(type_.kind, type_.scale) for type_ in types]
+        if alike[0] != alike[1] or types[0].kind == "float" or one in PLACE:
+            shown = [str(replace(type_, nullable=False)) for type_ in types]
+            msg = (
+                f"{word}: {one} is {shown[0]}, {other} is {shown[1]}: take fields of one type, "
+                "but no floats"
+            )
+            raise ValueError(msg)
+        if one in {operand.name for operand in self.select.values()}:
+            msg = f"{word}: a field called {one!r} is taken for that field of a side: rename it"
+            raise ValueError(msg)
 
     def _paired(self) -> Iterator[tuple[str, str, str]]:
         """Yield the fields that must be equal or share a partition, with the key that names them.

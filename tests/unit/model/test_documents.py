@@ -375,6 +375,73 @@ def test_all_mistakes_of_a_query_are_named() -> None:
     }
 
 
+OPERATORS = """\
+name: p
+source:
+  {topic: s, partitions: 1, format: json, event_time: {field: ts, unit: us},
+   fields: {g: string, v: int}, disorder: ordered}
+early: {every: 1 s}
+queries:
+  one:
+    operator: aggregate
+    window: TUMBLING zzz(3)
+    group_by: [g, h, g]
+    aggregates: {a: sum(g), b: total(v), c: count}
+    by: [v]
+    accumulation: retracting
+  chain:
+    steps:
+      - {operator: sort, by: [w], window: SLIDING count(2), punctuate: {when: "g = 3"}}
+      - {operator: dedupe, by: [v], window: SLIDING count(2)}
+      - {operator: "python:m:C", window: SLIDING zzz(2)}
+"""
+
+
+def test_all_mistakes_of_operators_are_named() -> None:
+    with pytest.raises(PipelineError) as found:
+        parse_pipeline(OPERATORS, "p.yml")
+    assert {(one.line, one.field) for one in found.value.problems} == {
+        (5, "early"),
+        (9, "queries.one.window"),
+        (10, "queries.one.group_by.1"),
+        (10, "queries.one.group_by.2"),
+        (11, "queries.one.aggregates.a"),
+        (11, "queries.one.aggregates.b"),
+        (12, "queries.one.by"),
+        (13, "queries.one.accumulation"),
+        (16, "queries.chain.steps.0.by"),
+        (16, "queries.chain.steps.0.punctuate"),
+        (17, "queries.chain.steps.1.operator"),
+        (18, "queries.chain.steps.2.window"),
+        (18, "queries.chain.steps.2.outputs"),
+    }
+
+
+SIDE = """{window: WINDOW, source: {topic: T, partitions: 1, format: json,
+    event_time: {field: ts, unit: us}, fields: {g: string, v: int, x: float}, disorder: ordered}}"""
+
+
+def test_all_mistakes_of_a_join_are_named() -> None:
+    left, right = (
+        SIDE.replace("WINDOW", window).replace("T,", f"{topic},")
+        for topic, window in (("l", "SLIDING count(2)"), ("r", "SLIDING count(3)"))
+    )
+    text = (
+        f"name: p\njoin:\n  left: {left}\n  right: {right}\n  equal: [g]\n"
+        "  select: {a: left.v}\nlate: {policy: update, every: 1 s}\nretention: {windows: 3}\n"
+    )
+    with pytest.raises(PipelineError) as found:
+        parse_pipeline(text, "p.yml")
+    assert {one.field for one in found.value.problems} == {
+        *("join.left.window", "join.right.window", "late", "retention")
+    }
+    odd = text.replace("equal: [g]", "equal: [x, zz]").replace("left.v", "left.zzz")
+    with pytest.raises(PipelineError) as found:
+        parse_pipeline(odd, "p.yml")
+    for each in ("x is float, x is float", "'zz' is not under fields", "'zzz' is not under fields"):
+        assert each in str(found.value)
+
+
 @pytest.mark.parametrize("text", ["queries: 3", "source: []", "queries: {q: 1}", "[]", ""])
 def test_what_nobody_can_put_right_is_one_sentence_too(text: str) -> None:
     for more in ("", "\nupkeep: 3\nlate: [1]\nnobody: {}\nsources: 2\n"):

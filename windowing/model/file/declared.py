@@ -24,14 +24,20 @@ from windowing.model.file.file_tests import FileTest, TestName
 from windowing.model.join import Join, JoinedSource
 from windowing.model.names import PipelineName, QueryName
 from windowing.model.operators.file import OperatorFile, StepsFile, section
-from windowing.model.progress import Unordered
 from windowing.model.query import Kept, QueryFile
 from windowing.model.schedule import Schedule, Upkeep
 from windowing.model.sinks import Sink, parse_sink
 from windowing.model.source import Source, SpecModel
 
 # Placeholder for the source of a join that cannot be parsed.
-_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "declared": {}, "disorder": Unordered()}
+_UNKNOWN: dict[str, Any] = {
+    "topic": "x",
+    "partitions": 1,
+    "format": "json",
+    "event_time": {"field": "x", "unit": "us"},
+    "fields": {"x": "int"},
+    "disorder": "ordered",
+}
 
 _QueryFile = Annotated[
     Annotated[QueryFile, Tag("[window]")]
@@ -88,15 +94,15 @@ class Declared(SpecModel):
     def _source_of_join(cls, data: Any) -> Any:
         if not isinstance(data, dict) or "join" not in data:
             return data
-        for name, why in _NOT_WITH_JOIN.items():
-            if name in data:
-                msg = f"{name} does not go with join: {why}"
-                raise ValueError(msg)
+        unfit = [name for name in _NOT_WITH_JOIN if name in data]
+        if unfit:
+            msg = "; ".join(f"{one} does not go with join: {_NOT_WITH_JOIN[one]}" for one in unfit)
+            raise ValueError(msg)
         try:
             join = Join.model_validate(data["join"])
         except ValidationError:
             # Validating the section again as a field gives its problems their lines.
-            return {**data, "source": Source.model_construct(**_UNKNOWN)}
+            return {**data, "source": Source.model_validate(_UNKNOWN)}
         return {**data, "join": join, "source": JoinedSource.of(join)}
 
     @model_validator(mode="after")

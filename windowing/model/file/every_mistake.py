@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from windowing.model.errors import Problem, close_to
 from windowing.model.file.declared import Declared
 from windowing.model.file.documents import known_keys
-from windowing.model.file.queries import mistakes
+from windowing.model.file.queries import mistakes, mistakes_of_join
 from windowing.model.file.yaml_lines import Path, line_of
 
 _ROUNDS: Final = 5
@@ -39,13 +39,18 @@ _OWN: Final = (["window"], ["group_by"], ["aggregates"])
 
 
 def of_queries(declared: Declared, file: str, lines: dict[Path, int]) -> list[Problem]:
-    """Return the mistakes in the queries of a file that is valid otherwise."""
-    found = {
-        (path, said): Problem(file, line_of(path, lines), ".".join(map(str, path)), said)
+    """Return the mistakes in the queries, or in the join, of a file that is valid otherwise."""
+    found = [
+        one
         for name, query in declared.query_files.items()
-        for path, said in mistakes(declared, name, query)
-    }
-    return list(found.values())
+        for one in mistakes(declared, name, query)
+    ]
+    if declared.join is not None:
+        found += mistakes_of_join(declared, declared.join)
+    return [
+        Problem(file, line_of(path, lines), ".".join(map(str, path)), said)
+        for path, said in dict.fromkeys(found)
+    ]
 
 
 def besides(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -15,9 +15,9 @@ from windowing.model.join import PAIRS, PLACE, Join
 from windowing.model.limits import check_lengths, check_reach
 from windowing.model.names import check_field_name
 from windowing.model.operators.file import OperatorFile, StepsFile
-from windowing.model.operators.join import PolicyJoinQuery, check_operator
+from windowing.model.operators.join import PolicyJoinQuery, checks_of_operator
 from windowing.model.operators.query import OperatorQuery
-from windowing.model.operators.resolve import resolve
+from windowing.model.operators.resolve import checks, resolve
 from windowing.model.query import JoinQuery, Query, QueryFile
 from windowing.model.rules import (
     check_added_lanes,
@@ -54,18 +54,11 @@ def _blaming(*path: str | int) -> Iterator[None]:
 
 def resolve_join(declared: Declared, join: Join) -> JoinQuery:
     """The join with all defaults applied."""
-    with _blaming("join", "select"):
-        declared.destination.rules.check_names(PAIRS, [*join.key, *PLACE, *join.select])
-    if check_operator(join, declared.late, _blaming):
+    for rule in _checks_of_join(declared, join):
+        rule()
+    if join.operator is not None:
         return _policy_join(declared, join)
     late, retention = declared.late, declared.retention or Retention()
-    if late.policy == "update" and retention.time is None:
-        raise FieldError(("late",), _NO_RETENTION)
-    if retention.windows is not None:
-        raise FieldError(("retention",), "a join has no windows to count: give a time")
-    with _blaming("retention"):
-        for step in (late.every, retention.time):
-            check_step(join.left.source.event_time.field, step, timed=True)
     return JoinQuery(
         sources=(join.left.source, join.right.source),
         left=join.left.window_us,
@@ -81,11 +74,43 @@ def resolve_join(declared: Declared, join: Join) -> JoinQuery:
     )
 
 
+def _checks_of_join(declared: Declared, join: Join) -> Iterator[Callable[[], object]]:
+    """Yield the rules of a join: calls that raise where one is broken."""
+    retention = declared.retention or Retention()
+
+    def names() -> None:
+        with _blaming("join", "select"):
+            declared.destination.rules.check_names(PAIRS, [*join.key, *PLACE, *join.select])
+
+    def late() -> None:
+        with _blaming("late"):
+            if declared.late.policy == "update" and retention.time is None:
+                raise ValueError(_NO_RETENTION)
+
+    def kept() -> None:
+        with _blaming("retention"):
+            if retention.windows is not None:
+                msg = "a join has no windows to count: give a time"
+                raise ValueError(msg)
+            for step in (declared.late.every, retention.time):
+                check_step(join.left.source.event_time.field, step, timed=True)
+
+    def kept_by_windows() -> None:
+        with _blaming("retention"):
+            if retention.time is not None or retention.windows is not None:
+                msg = (
+                    "windows of a join say themselves what they keep: give entries only, or leave "
+                    "it out"
+                )
+                raise ValueError(msg)
+
+    yield names
+    yield from checks_of_operator(join, declared.late, _blaming)
+    yield from (late, kept) if join.operator is None else (kept_by_windows,)
+
+
 def _policy_join(declared: Declared, join: Join) -> PolicyJoinQuery:
     retention = declared.retention or Retention()
-    if retention.time is not None or retention.windows is not None:
-        msg = "windows of a join say themselves what they keep: give entries only, or leave it out"
-        raise FieldError(("retention",), msg)
     assert join.left.clause is not None  # noqa: S101 - checked with the operator
     assert join.right.clause is not None  # noqa: S101 - the same
     return PolicyJoinQuery(
@@ -127,7 +152,10 @@ def resolve_each(
 def mistakes(
     declared: Declared, name: str, file: QueryFile | OperatorFile | StepsFile
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the mistakes in a query by path: the first, and all in its keys and aggregates."""
+    """Yield the mistakes in a query by path: the first, and all in parts that can be judged alone.
+
+    The same one may come twice.
+    """
     try:
         resolve_query(declared, name, file)
     except FieldError as error:
@@ -136,6 +164,7 @@ def mistakes(
     else:
         return
     if not isinstance(file, QueryFile):
+        yield from _broken(checks(declared, name, file, _blaming))
         return
     source, here = declared.source, ("queries", name)
     parts: list[dict[str, Any]] = [
@@ -152,6 +181,21 @@ def mistakes(
                 path = (*here, "group_by", file.group_by.index(part["group_by"][0]))
             if path != first:
                 yield path, str(error)
+
+
+def mistakes_of_join(declared: Declared, join: Join) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the mistakes in a join by path."""
+    return _broken(_checks_of_join(declared, join))
+
+
+def _broken(
+    rules: Iterable[Callable[[], object]],
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    for rule in rules:
+        try:
+            rule()
+        except FieldError as error:
+            yield error.path, str(error)
 
 
 def _windowed(declared: Declared, name: str, query: QueryFile) -> Query:

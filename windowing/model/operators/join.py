@@ -5,8 +5,9 @@ Source: Gedik 2014, section 6.1.2; what it means inside a pipeline: `windowing/a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Final
 
 from windowing.model.emission import Accumulation, Late
@@ -16,6 +17,9 @@ from windowing.model.query import JoinQuery
 from windowing.model.windows.policy import Delta, WindowClause
 
 SIDES: Final[tuple[Side, Side]] = ("left", "right")
+Blaming = Callable[..., AbstractContextManager[None]]
+"""Attributes a broken rule inside the block to a path of the file."""
+
 _EXAMPLE: Final = "window: SLIDING count(100) PARTITIONED BY carrier"
 
 
@@ -74,23 +78,20 @@ class PolicyJoinQuery(JoinQuery):
         return tuple(dict.fromkeys(own))
 
 
-def check_operator(
-    join: Join, late: Late, blaming: Callable[..., AbstractContextManager[None]]
-) -> bool:
-    """Return whether a join is SPL's, and check what it asks for.
+def checks_of_operator(join: Join, late: Late, blaming: Blaming) -> Iterator[Callable[[], object]]:
+    """Yield what holds of joins that are SPL's, or are not: calls that raise where it does not.
 
     Args:
         late: the pipeline's policy for late records.
         blaming: attributes a broken rule to a part of the file.
-
-    Raises:
-        ValueError: a rule is broken.
     """
     for side in SIDES:
-        with blaming("join", side, "window"):
-            _check_side(join.operator, side, join.side(side))
-    if join.operator is None:
-        return False
+        yield partial(_check_side, join.operator, side, join.side(side), blaming)
+    if join.operator is not None:
+        yield partial(_check_late, late, blaming)
+
+
+def _check_late(late: Late, blaming: Blaming) -> None:
     with blaming("late"):
         if late.policy == "update":
             msg = (
@@ -98,14 +99,14 @@ def check_operator(
                 "follow: drop them, or write late: {policy: dead_letter}"
             )
             raise ValueError(msg)
-    return True
 
 
-def _check_side(operator: str | None, name: Side, side: JoinSide) -> None:
-    if operator is None and side.clause is not None:
-        text = spelled(side.clause, side.source.event_time.field)
-        msg = f"{text} is a policy window: add operator: join, or give a length"
-        raise ValueError(msg)
-    if operator is not None and side.clause is None:
-        msg = f"operator: join needs a policy window on the {name} side, as {_EXAMPLE}"
-        raise ValueError(msg)
+def _check_side(operator: str | None, name: Side, side: JoinSide, blaming: Blaming) -> None:
+    with blaming("join", name, "window"):
+        if operator is None and side.clause is not None:
+            text = spelled(side.clause, side.source.event_time.field)
+            msg = f"{text} is a policy window: add operator: join, or give a length"
+            raise ValueError(msg)
+        if operator is not None and side.clause is None:
+            msg = f"operator: join needs a policy window on the {name} side, as {_EXAMPLE}"
+            raise ValueError(msg)

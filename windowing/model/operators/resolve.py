@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from windowing.model.arguments import checked_aggregate
@@ -16,6 +17,7 @@ from windowing.model.fields import Aggregate
 from windowing.model.file.declared import Declared
 from windowing.model.names import check_field_name
 from windowing.model.operators.file import OperatorFile, StepFile, StepsFile
+from windowing.model.operators.join import Blaming
 from windowing.model.operators.language import known, parse_clause, typed
 from windowing.model.operators.models import check_aggregate as check_aggregate_model
 from windowing.model.operators.models import check_dedup, check_sort, check_window
@@ -36,9 +38,6 @@ from windowing.model.source import Source
 from windowing.model.windows.policy import Profile, WindowClause
 
 Path = tuple[str | int, ...]
-Blaming = Callable[..., AbstractContextManager[None]]
-"""Attributes a broken rule inside the block to a path of the file."""
-
 _USER: Final = re.compile(r"python:([A-Za-z_][\w.]*:[A-Za-z_]\w*)")
 _STEPS_MAX: Final = 16
 _OPERATORS: Final = "aggregate, sort, dedup, python:module:Class"
@@ -49,6 +48,7 @@ _OWN: Final = {
     "dedup": {"by"},
     "python": {"outputs", "settings"},
 }
+_UP: Final[Direction] = "ascending"
 _DIRECTIONS: Final[dict[str, Direction]] = {
     **{"asc": "ascending", "ascending": "ascending"},
     **{"desc": "descending", "descending": "descending"},
@@ -96,13 +96,43 @@ def resolve(
             raise ValueError(msg)
     with blaming(*here):
         _check_key(query)
-    with blaming("source", "disorder"):
-        _check_progress(name, source)
+    _check_progress(name, source, blaming)
     return query
+
+
+def checks(
+    declared: Declared, name: str, file: OperatorFile | StepsFile, blaming: Blaming
+) -> Iterator[Callable[[], object]]:
+    """Yield the rules of each part of a query by itself: calls that raise where one is broken.
+
+    Args: as for `resolve`.
+    """
+    here = ("queries", name)
+    for path, message in _unfit_options(declared, name, file):
+        yield partial(_refuse, blaming, path, message)
+    for number, step in enumerate(file.steps):
+        at: Path = here if isinstance(file, OperatorFile) else (*here, "steps", number)
+        yield from _OperatorContext(declared.source, step, at, blaming).checks(
+            last=number == len(file.steps) - 1
+        )
+    yield partial(_check_progress, name, declared.source, blaming)
+
+
+def _refuse(blaming: Blaming, path: Path, message: str) -> None:
+    with blaming(*path):
+        raise ValueError(message)
 
 
 def _late(declared: Declared, name: str, file: OperatorFile | StepsFile, blaming: Blaming) -> Late:
     """Return the policy for late records; refuse options of queries with aggregates of windows."""
+    for path, message in _unfit_options(declared, name, file):
+        _refuse(blaming, path, message)
+    return file.late or declared.late
+
+
+def _unfit_options(
+    declared: Declared, name: str, file: OperatorFile | StepsFile
+) -> Iterator[tuple[Path, str]]:
     late, retention = file.late or declared.late, declared.retention
     kept = file.retention or (retention if retention and retention.entries is not None else None)
     accumulation = file.accumulation or declared.accumulation
@@ -132,12 +162,9 @@ def _late(declared: Declared, name: str, file: OperatorFile | StepsFile, blaming
             f"{accumulation} under the queries with late revisions",
         ),
     ):
-        within = ("queries", name) if getattr(file, option) else ()
-        with blaming(*within, option):
-            if is_broken:
-                msg = f"{name} has operators, {why}"
-                raise ValueError(msg)
-    return late
+        if is_broken:
+            within = ("queries", name) if getattr(file, option) else ()
+            yield (*within, option), f"{name} has operators, {why}"
 
 
 def _check_key(query: OperatorQuery) -> None:
@@ -146,13 +173,14 @@ def _check_key(query: OperatorQuery) -> None:
         raise ValueError(msg)
 
 
-def _check_progress(name: str, source: Source) -> None:
-    if source.disorder.progress_attr is not None:
-        msg = (
-            f"E_KEYED_PROGRESS: {name} has operators, which take the records of all keys in one "
-            "order: use a generator whose progress is of the lane, as {slack: 30 seconds}"
-        )
-        raise ValueError(msg)
+def _check_progress(name: str, source: Source, blaming: Blaming) -> None:
+    with blaming("source", "disorder"):
+        if source.disorder.progress_attr is not None:
+            msg = (
+                f"E_KEYED_PROGRESS: {name} has operators, which take the records of all keys in "
+                "one order: use a generator whose progress is of the lane, as {slack: 30 seconds}"
+            )
+            raise ValueError(msg)
 
 
 @dataclass(frozen=True)
@@ -178,27 +206,13 @@ class _OperatorContext:
         Args:
             last: whether it is the last of its query.
         """
-        file = self.file
-        if file.punctuate is not None:
-            with self.within("punctuate"):
-                yield Punctuate(_checked(file.punctuate.when, self.source))
-        with self.within("operator"):
-            user = _USER.fullmatch(file.operator)
-            kind = "python" if user else file.operator
-            if kind not in _OWN:
-                msg = f"{shown(file.operator)} is not an operator: use one of {_OPERATORS}"
-                raise ValueError(msg)
-            if kind in ("aggregate", "python") and not last:
-                msg = f"{file.operator} sends no records, and so must be the last of the steps"
-                raise ValueError(msg)
-        for other in sorted(set().union(*_OWN.values()) - _OWN[kind]):
-            if other in file.model_fields_set:
-                with self.within(other):
-                    msg = f"{other} does not go with operator: {file.operator}"
-                    raise ValueError(msg)
+        yield from self._punctuations()
+        kind = self._kind(last=last)
+        for other in self._foreign(kind):
+            self._refuse_foreign(other)
         window = self._window()
-        if user:
-            yield self._user(user[1], window)
+        if kind == "python":
+            yield self._user(self.file.operator.removeprefix("python:"), window)
         else:
             built_in: dict[str, Callable[[WindowClause], WindowStep]] = {
                 "aggregate": self._aggregate,
@@ -206,6 +220,57 @@ class _OperatorContext:
                 "dedup": self._dedup,
             }
             yield built_in[kind](window)
+
+    def checks(self, *, last: bool) -> Iterator[Callable[[], object]]:
+        """Yield the rules of each part: calls that raise where one is broken.
+
+        Args: as for `steps`.
+        """
+        file = self.file
+        yield lambda: list(self._punctuations())
+        yield lambda: self._kind(last=last)
+        yield self._window
+        kind = "python" if _USER.fullmatch(file.operator) else file.operator
+        for other in self._foreign(kind):
+            yield partial(self._refuse_foreign, other)
+        if kind == "aggregate":
+            for number in range(len(file.group_by)):
+                yield partial(self._check_group, number)
+            yield self._check_aggregated
+            for name in file.aggregates:
+                yield partial(self._aggregate_of, name)
+        elif kind in ("sort", "dedup"):
+            yield self._by
+        elif kind == "python":
+            yield self._check_outputs
+
+    def _punctuations(self) -> Iterator[Punctuate]:
+        if self.file.punctuate is not None:
+            with self.within("punctuate"):
+                yield Punctuate(_checked(self.file.punctuate.when, self.source))
+
+    def _kind(self, *, last: bool) -> str:
+        operator = self.file.operator
+        with self.within("operator"):
+            kind = "python" if _USER.fullmatch(operator) else operator
+            if kind not in _OWN:
+                msg = f"{shown(operator)} is not an operator: use one of {_OPERATORS}"
+                raise ValueError(msg)
+            if kind in ("aggregate", "python") and not last:
+                msg = f"{operator} sends no records, and so must be the last of the steps"
+                raise ValueError(msg)
+        return kind
+
+    def _foreign(self, kind: str) -> list[str]:
+        """Return what belongs to other operators; nothing is known of one that is none."""
+        own = _OWN.get(kind)
+        others = set().union(*_OWN.values()) - own if own is not None else set()
+        return sorted(others & self.file.model_fields_set)
+
+    def _refuse_foreign(self, other: str) -> None:
+        with self.within(other):
+            msg = f"{other} does not go with operator: {self.file.operator}"
+            raise ValueError(msg)
 
     def _window(self) -> WindowClause:
         with self.within("window"):
@@ -221,52 +286,60 @@ class _OperatorContext:
                 file.partial_windows if "partial_windows" in given else None,
                 file.evicted_partitions if "evicted_partitions" in given else None,
             )
-        for number, field in enumerate(file.group_by):
-            with self.within("group_by", number):
-                known(field, self.source)
-                if field in file.group_by[:number]:
-                    msg = f"{shown(field)} stands twice: keep one"
-                    raise ValueError(msg)
-        with self.within("aggregates"):
-            if not file.aggregates:
-                msg = "aggregates is empty: add one, as {records: count}"
-                raise ValueError(msg)
+        for number in range(len(file.group_by)):
+            self._check_group(number)
+        self._check_aggregated()
         return AggregateStep(
             window,
-            tuple(self._aggregates()),
+            tuple(map(self._aggregate_of, file.aggregates)),
             tuple(file.group_by),
             partial_windows=file.partial_windows,
             evicted_partitions=file.evicted_partitions,
         )
 
-    def _aggregates(self) -> Iterator[Aggregate]:
-        for name, text in self.file.aggregates.items():
-            with self.within("aggregates", name):
-                check_field_name(name)
-                yield checked_aggregate(name, text, self.source)
+    def _check_group(self, number: int) -> None:
+        fields = self.file.group_by
+        with self.within("group_by", number):
+            known(fields[number], self.source)
+            if fields[number] in fields[:number]:
+                msg = f"{shown(fields[number])} stands twice: keep one"
+                raise ValueError(msg)
+
+    def _check_aggregated(self) -> None:
+        with self.within("aggregates"):
+            if not self.file.aggregates:
+                msg = "aggregates is empty: add one, as {records: count}"
+                raise ValueError(msg)
+
+    def _aggregate_of(self, name: str) -> Aggregate:
+        with self.within("aggregates", name):
+            check_field_name(name)
+            return checked_aggregate(name, self.file.aggregates[name], self.source)
+
+    def _by(self) -> tuple[tuple[str, Direction], ...]:
+        """Return the fields that are compared; those of Dedup have no direction."""
+        sorts = self.file.operator == "sort"
+        with self.within("by"):
+            by = tuple(self._directed(t) if sorts else (t, _UP) for t in self.file.by)
+            self._check_by([field for field, _ in by])
+        return by
 
     def _sort(self, window: WindowClause) -> SortStep:
-        with self.within("by"):
-            by = tuple(self._directed(text) for text in self.file.by)
-            self._check_by([field for field, _ in by])
+        by = self._by()
         with self.within("window"):
             names, directions = [field for field, _ in by], [direction for _, direction in by]
             check_sort(window, names, directions, Profile.paper)
         return SortStep(window, by)
 
     def _dedup(self, window: WindowClause) -> DedupStep:
-        with self.within("by"):
-            self._check_by(self.file.by)
+        self._by()
         with self.within("window"):
             check_dedup(window, self.file.by)
         return DedupStep(window, tuple(self.file.by))
 
     def _user(self, reference: str, window: WindowClause) -> UserStep:
         file = self.file
-        with self.within("outputs"):
-            if not file.outputs:
-                msg = "outputs is empty: name what the operator sends, as {swing: float}"
-                raise ValueError(msg)
+        self._check_outputs()
         for name, value in file.settings.items():
             with self.within("settings", name):
                 if isinstance(value, float) and not math.isfinite(value):
@@ -274,6 +347,12 @@ class _OperatorContext:
                     raise ValueError(msg)
         outputs, settings = tuple(file.outputs.items()), tuple(file.settings.items())
         return UserStep(window, reference, outputs, settings)
+
+    def _check_outputs(self) -> None:
+        with self.within("outputs"):
+            if not self.file.outputs:
+                msg = "outputs is empty: name what the operator sends, as {swing: float}"
+                raise ValueError(msg)
 
     def _check_by(self, names: Sequence[str]) -> None:
         if not names:
@@ -290,7 +369,7 @@ class _OperatorContext:
         """Parse `delay`, or `delay desc`; a field may itself be called so."""
         name, _, word = text.strip().rpartition(" ")
         if text in self.source.fields or not name or word.lower() not in _DIRECTIONS:
-            return text.strip(), "ascending"
+            return text.strip(), _UP
         return name.strip(), _DIRECTIONS[word.lower()]
 
 
