@@ -151,7 +151,8 @@ class Core:
 
     def _packed(self, rows: pl.DataFrame) -> pl.DataFrame:
         with self._clock.step("pack"):
-            return pack(RawRows(*(rows[name] for name in _RAW)), self._rules)
+            offsets, values, controls, append_us = (rows[name] for name in _RAW)
+            return pack(RawRows(offsets, values, controls, append_us), self._rules)
 
 
 def batches_of(data: Path) -> Iterator[dict[int, pl.DataFrame]]:

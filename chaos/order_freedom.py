@@ -36,13 +36,12 @@ from windowing.model.user.user_aggregate import (
     call,
     check_plain,
     checked_result,
-    checks,
     digest_of_source,
     load,
     refusal,
     source_digest,
 )
-from windowing.model.user.user_code import users_code
+from windowing.model.user.user_code import raisable, users_code
 
 Values = tuple[int | float | str, ...]
 Part = TypeVar("Part")
@@ -168,7 +167,7 @@ def changed_states(
 ) -> StateChange | None:
     """Search for the smallest set of records that shows that a run cannot continue.
 
-    Records at which the old version raises show nothing: no run has come past them.
+    Records that the old version cannot put together show nothing: their rows are null.
 
     Args:
         old: the old version, as `module:Class`.
@@ -180,10 +179,7 @@ def changed_states(
     load(reference)
 
     def difference(attempt: Attempt) -> StateChange | None:
-        try:
-            before, after = (_outcome(partial(_made, one, attempt)) for one in (old, reference))
-        except BeyondInt64:
-            return None
+        before, after = (_outcome(partial(_made, one, attempt)) for one in (old, reference))
         if before.startswith(_FAILED) or before == after:
             return None
         return StateChange(attempt.records, before, after)
@@ -193,7 +189,7 @@ def changed_states(
 
 def _made(reference: str, attempt: Attempt) -> str:
     """Return all that a run may have of some records: refusals, states, merged ones, a result."""
-    refused = _refused(reference, attempt)
+    refused = [refusal(reference, row) is not None for row in attempt.records]
     states = [
         None if gone else _folded(reference, [row])
         for row, gone in zip(attempt.records, refused, strict=True)
@@ -203,11 +199,6 @@ def _made(reference: str, attempt: Attempt) -> str:
     merged = _merged(reference, attempt)
     result = checked_result(reference, call(reference, "result", _stored(reference, merged)))
     return json.dumps({"states": states, "merged": merged, "result": result})
-
-
-def _refused(reference: str, attempt: Attempt) -> list[bool]:
-    checking = checks(reference)
-    return [checking and refusal(reference, row) is not None for row in attempt.records]
 
 
 def counter_example(
@@ -267,18 +258,30 @@ def _attempts(draw: st.DrawFn, kinds: Sequence[Kind], size: int) -> Attempt:
 
 
 def _difference(reference: str, attempt: Attempt) -> CounterExample | None:
-    if any(_refused(reference, attempt)):
+    if any(_unwanted(reference, row) for row in attempt.records):
         return None
-    try:
-        folded = _outcome(lambda: _shown(reference, _folded(reference, attempt.records)))
-        merged = _outcome(lambda: _shown(reference, _merged(reference, attempt)))
-    except BeyondInt64:
-        return None
+    folded = _outcome(lambda: _shown(reference, _folded(reference, attempt.records)))
+    merged = _outcome(lambda: _shown(reference, _merged(reference, attempt)))
     if folded == merged and not folded.startswith(_FAILED):
         return None
     names = [str(place) for place in attempt.order]
     merging = _joined(names, attempt.joints, lambda left, right: f"({left}+{right})")
     return CounterExample(attempt.records, folded, merged, merging)
+
+
+def _unwanted(reference: str, row: Values) -> bool:
+    """Return whether a class says by its `check` that it does not want a record.
+
+    One that it merely cannot take is a dead letter of a run, too, but nobody may have meant that.
+    """
+    check = getattr(load(reference), "check", None)
+    if not callable(check):
+        return False
+    try:
+        check(*row)
+    except raisable():
+        return True
+    return False
 
 
 def _shown(reference: str, state: State) -> str:
@@ -289,7 +292,7 @@ def _outcome(shown: Callable[[], str]) -> str:
     try:
         return shown()
     except BeyondInt64:
-        raise
+        return "null, as it leaves 64 bits"
     except UserAggregateError as error:
         return f"{_FAILED}{error}"
 

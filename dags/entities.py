@@ -23,8 +23,6 @@ WAIT = "wait_for_progress"
 QUALITY = "quality"
 PUBLISH = "publish"
 MONITOR = "monitor"
-STOP = "stop"
-HAND_OVER = "hand_over"
 
 INCREMENTS = "increments"
 """The first run of a pipeline with a cron schedule: each increment continues from the last one's
@@ -37,9 +35,21 @@ NEWS = ".news"
 """Ends the name of the DAG that updates a continuous pipeline's Asset after each later check; no
 pipeline's name may end so."""
 
+DEPLOY, STOP, HANDOVER, VERIFY, REPLAY = "deploy", "stop", "handover", "verify", "replay"
+
+ACTIONS = (STOP, HANDOVER, VERIFY, REPLAY)
+"""What can be asked of a pipeline besides its deployment: each has a DAG with one task, named like
+the subcommand of `slackwater` that it calls."""
+
+_BESIDE = {
+    NEWS: "the news of a pipeline's table",
+    UPKEEP: "the upkeep of a pipeline's tables",
+    **{f".{action}": f"the action {action} of a pipeline" for action in ACTIONS},
+}
+"""The DAGs beside that of a deployment, by the end of their names."""
+
 NIGHTLY = "chaos_nightly"
 """The DAG of the chaos plans; no pipeline may have its name."""
-
 
 NIGHTLY_TASKS = ("publish", "verdict")
 """The tasks of that DAG which are no plan; no plan may have their names."""
@@ -61,9 +71,6 @@ class StepKind(Enum):
     PUBLISH = "publish"
     MONITOR = "monitor"
     CHECK_AGAIN = "check again"
-    STOP = "stop"
-    HAND_OVER = "hand over"
-    CHECK = "check on demand"
 
 
 @dataclass(frozen=True)
@@ -141,10 +148,6 @@ _STEPS = (
     TaskStep(WAIT, StepKind.AWAIT, "progress", after=SUBMIT, retries=2),
     TaskStep(QUALITY, StepKind.RUN_COMMAND, "quality", after=WAIT),
     TaskStep(PUBLISH, StepKind.PUBLISH, after=QUALITY, retries=2),
-    TaskStep(STOP, StepKind.STOP, "stop", retries=2),
-    TaskStep(HAND_OVER, StepKind.HAND_OVER, "handover"),
-    TaskStep("verify", StepKind.CHECK, "verify"),
-    TaskStep("replay", StepKind.CHECK, "replay"),
 )
 """Return the steps of every deployment; only their arguments differ between pipelines."""
 
@@ -189,9 +192,18 @@ def _owner_of(name: str) -> str | None:
         return "the chaos plans"
     if name == AUDITS:
         return "the nightly audits"
-    if name.endswith(NEWS):
-        return "the news of a pipeline's table"
-    return "the upkeep of a pipeline's tables" if name.endswith(UPKEEP) else None
+    return next((owner for end, owner in _BESIDE.items() if name.endswith(end)), None)
+
+
+def pipeline_of(dag_id: str) -> str:
+    """Return the pipeline that a DAG belongs to: its own, or one of those beside it."""
+    end = next((end for end in _BESIDE if dag_id.endswith(end)), "")
+    return dag_id.removesuffix(end)
+
+
+def dag_of(pipeline: str, action: str) -> str:
+    """Return the DAG that carries out an action on a pipeline."""
+    return pipeline if action == DEPLOY else f"{pipeline}.{action}"
 
 
 def digest_of(content: bytes) -> str:

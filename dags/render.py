@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from airflow.sdk import DAG, Asset, BaseOperator, CronTriggerTimetable, Param
-from airflow.utils.types import DagRunType
 
 from dags.entities import (
     INCREMENTS,
@@ -23,6 +22,7 @@ from dags.entities import (
     StepKind,
     TaskStep,
     broken_file,
+    pipeline_of,
     read_deployments,
 )
 from dags.operators.alerts import alerts
@@ -31,26 +31,15 @@ from dags.operators.check_again import CheckAgain
 from dags.operators.choose_run import OnChange
 from dags.operators.monitor import MonitorJob
 from dags.operators.publish import PublishNews, PublishTable
-from dags.operators.request import ACTIONS, DEPLOY, REPLAY
-from dags.operators.run_command import HandOver, RunChosen, RunCommand, RunOnSubmitted, TendTables
-from dags.operators.stop_job import StopJob
+from dags.operators.run_command import RunCommand, RunOnSubmitted, TendTables
 from dags.operators.submit_stream import SubmitStream
+from dags.render_actions import ALL_BUT_BACKFILL, PLACE_MAX, RETRY_DELAY, render_actions, run_param
 
 MAX_DEPLOYMENTS = 16
 """Concurrent DAG runs of a continuous pipeline: one watches its job, the others end soon."""
 
-ALL_BUT_BACKFILL = tuple(kind for kind in DagRunType if kind is not DagRunType.BACKFILL_JOB)
-"""An increment is what is new on the topic, so past intervals have none: `dags/adr/0002`."""
-
-_RANGE = {"replay_from": "--from", "replay_to": "--to"}
-
-PLACE_MAX = 2_100
-"""Maximum characters of a place on the log: offsets of a hundred lanes."""
-
 MAX_TEXT = 20_000
 """Maximum characters of a pipeline file on the DAG's page."""
-
-RETRY_DELAY = timedelta(seconds=10)
 
 _JUST_PASSED = timedelta(minutes=2)
 """A first time that passes while Airflow reads the file, or is restarted, is not missed."""
@@ -69,7 +58,7 @@ def read_dags(
     Returns:
         the DAGs in the order of their file names, and the files that gave none.
     """
-    name = wanted and wanted.removesuffix(UPKEEP).removesuffix(NEWS)
+    name = wanted and pipeline_of(wanted)
     deployments, broken = read_deployments(root, folder, name)
     dags = []
     for deployment in deployments:
@@ -81,6 +70,7 @@ def read_dags(
                 dags.append(render_news(deployment))
             if deployment.upkeep is not None:
                 dags.append(render_upkeep(deployment))
+            dags.extend(render_actions(deployment))
         except Exception as error:  # Airflow's own rules, which go beyond ours
             broken.append(broken_file(deployment.file, error, root / deployment.file))
     return dags, broken
@@ -180,7 +170,8 @@ def _task(deployment: Deployment, step: TaskStep) -> BaseOperator:
     file, increments = deployment.file, deployment.cron is not None
     match step.kind:
         case StepKind.COMMAND:
-            return RunCommand(arguments=[step.verb, file], file=file, **common)
+            known = tuple(_params(deployment))
+            return RunCommand(arguments=[step.verb, file], file=file, known=known, **common)
         case StepKind.RUN_COMMAND:
             return RunOnSubmitted(verb=step.verb, submit_task_id=SUBMIT, **common)
         case StepKind.SUBMIT:
@@ -204,19 +195,6 @@ def _task(deployment: Deployment, step: TaskStep) -> BaseOperator:
                 news_dag_id=deployment.name + NEWS,
                 **common,
             )
-        case StepKind.STOP:
-            return StopJob(file=file, **common)
-        case StepKind.HAND_OVER:
-            return HandOver(file=file, **common)
-        case StepKind.CHECK:
-            return RunChosen(
-                parameter="action",
-                choice=step.verb,
-                arguments=[step.verb, file],
-                file=file,
-                options={"run": "--run", **(_RANGE if step.verb == REPLAY else {})},
-                **common,
-            )
         case StepKind.PUBLISH:
             return PublishTable(
                 asset=asset_of(deployment),
@@ -228,7 +206,7 @@ def _task(deployment: Deployment, step: TaskStep) -> BaseOperator:
 
 
 def _params(deployment: Deployment) -> dict[str, Param]:
-    params = {**_params_of_run(), **_params_of_pace(), **_params_of_replay()}
+    params = {**_params_of_run(), **_params_of_pace()}
     if deployment.cron:
         del params["check_minutes"]
     return params
@@ -236,23 +214,10 @@ def _params(deployment: Deployment) -> dict[str, Param]:
 
 def _params_of_run() -> dict[str, Param]:
     return {
-        "action": Param(
-            DEPLOY,
-            enum=list(ACTIONS),
-            title="Action",
-            description="deploy: start the job, or resume it where it was stopped. stop: stop the "
-            "job; its checkpoint stays, and nothing else is done. handover: promote the run named "
-            "below, which works beside the live one, if the two agree. verify: compare the run's "
-            "tables with the definition. replay: run a range of the log again, and compare.",
-        ),
-        "run": Param(
-            None,
-            type=["null", "string"],
-            pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}$",
-            title="Run",
-            description="Name of the run, which is its checkpoint's identity. Empty: continue the "
-            "live run, else the newest. A new name starts at the topic's beginning; the name of an "
-            "earlier run resumes from its checkpoint.",
+        "run": run_param(
+            "Name of the run, which is its checkpoint's identity. Empty: continue the live run, "
+            "else the newest. A new name starts at the topic's beginning; the name of an earlier "
+            "run resumes from its checkpoint."
         ),
         "on_change": Param(
             OnChange.refuse.value,
@@ -272,24 +237,6 @@ def _params_of_run() -> dict[str, Param]:
             'time, as 2013-01-02T00:00Z; at offsets, as {"0": 100}. Empty: at the topic\'s '
             "beginning.",
         ),
-    }
-
-
-def _params_of_replay() -> dict[str, Param]:
-    places = {
-        "replay_from": ("Replay from", "The first record that is replayed", "the beginning"),
-        "replay_to": ("Replay to", "The first record that is left out", "the end"),
-    }
-    return {
-        name: Param(
-            None,
-            type=["null", "string"],
-            maxLength=PLACE_MAX,
-            title=title,
-            description=f'{what}: offsets per partition, as {{"0": 100}}, or an ISO time. Empty: '
-            f"{default}.",
-        )
-        for name, (title, what, default) in places.items()
     }
 
 
@@ -341,7 +288,7 @@ _MONITOR = (
     "when it was stopped or replaced; `check_again` turns red once an expectation no longer holds. "
     "Marking `monitor`, or the DAG run, failed stops the job. Clearing it resumes the job from its "
     "checkpoint. **Pausing the DAG stops no job**, but nothing new starts; to stop the job, "
-    "trigger with `action = stop`."
+    "trigger the DAG of the same name with `.stop` behind it."
 )
 
 _BACKFILL = (

@@ -124,8 +124,6 @@ def _run(plan: str, folder: str) -> RunPlan:
     name = Path(plan).stem
     return RunPlan(
         task_id=name,
-        parameter="plan",
-        choice=name,
         plan=plan,
         report=f"{folder}/{name}",
         trigger_rule="all_done",

@@ -70,6 +70,9 @@ def run(
         why = "it has operators" if pipeline.one_topic else "it is a join"
         msg = f"pipeline {pipeline.name!r} cannot be said with Spark's window(): {why}"
         raise WindowingError(msg)
+    if pipeline.source.computations or pipeline.source.metadata:
+        msg = f"pipeline {pipeline.name!r} has expressions, which Spark's window() is not given"
+        raise WindowingError(msg)
     session = spark.newSession()
     for name, value in _SHIPPED.items():
         session.conf.set(name, value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -27,9 +27,10 @@ from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline
 from windowing.model.run_errors import WindowingError
 from windowing.runtime.local import Output
-from windowing.spark.plan import RAW_SCHEMA, emissions
+from windowing.spark.plan import emissions
 from windowing.spark.sinks import MemorySink
-from windowing.spark.sources.files import RAW, WITHOUT_ROWS, parquet_files
+from windowing.spark.sources.files import RAW, WITHOUT_ROWS, carried_type, parquet_files
+from windowing.spark.stages import raw_schema
 
 
 def run(
@@ -103,14 +104,20 @@ def _run(
 
 
 def one_file_a_batch(
-    spark: SparkSession, batches: Iterable[Mapping[int, RawRows]], folder: Path
+    spark: SparkSession,
+    batches: Iterable[Mapping[int, RawRows]],
+    folder: Path,
+    carried: Sequence[str] = (),
 ) -> DataFrame:
     """Write batches as files; return the stream of `RAW_SCHEMA` that reads them one by one.
 
     The JVM reads them and sends the rows to workers, as from a topic.
+
+    Args:
+        carried: the metadata that the rows carry.
     """
     source = _written(batches, folder, 1)
-    raw = spark.readStream.schema(RAW_SCHEMA).option("maxFilesPerTrigger", 1)
+    raw = spark.readStream.schema(raw_schema(carried)).option("maxFilesPerTrigger", 1)
     return raw.parquet(str(source))
 
 
@@ -168,11 +175,13 @@ def _write(path: Path, batch: Mapping[int, RawRows], number: int) -> None:
                 "value": rows.values,
                 "control": rows.controls,
                 "append_us": rows.append_us,
+                **rows.metadata,
             },
-            schema=RAW,
+            schema=RAW | {name: carried_type(name) for name in rows.metadata},
         )
         for partition, rows in batch.items()
     ]
-    pl.concat([pl.DataFrame(schema=RAW), *frames]).write_parquet(path)
+    whole = pl.concat([pl.DataFrame(schema=RAW), *frames], how="diagonal")
+    whole.write_parquet(path)
     # The file source reads the oldest file first.
     os.utime(path, (number + 1, number + 1))

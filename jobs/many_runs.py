@@ -22,6 +22,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from jobs.file_run import finish, one_file_a_batch, own_session
 from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline
+from windowing.model.metadata import carried_of
 from windowing.runtime.local import Output
 from windowing.runtime.output import SinkFrame
 from windowing.spark.plan import stepped, store_of_key
@@ -70,7 +71,9 @@ def run_all(
             sink.take(of_run, batch_id)
 
     with tempfile.TemporaryDirectory(prefix="slackwater-runs-") as name:
-        raw = one_file_a_batch(spark, _together([log for _, log in runs]), Path(name))
+        carried = carried_of(pipeline.source.carried for pipeline, _ in runs)
+        logs = [log for _, log in runs]
+        raw = one_file_a_batch(spark, _together(logs), Path(name), carried)
         finish(_emissions(raw, texts), take, Path(name))
     return [sink.output for sink in sinks]
 

@@ -20,6 +20,7 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
     "Write a pipeline": {
         "init": "project",
         "validate": "files",
+        "test": "file_tests",
         "explain": "files",
         "capacity": "capacity",
         "check-aggregate": "files",
@@ -40,7 +41,7 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
         "status": "stack",
         "topics": "topics",
         "send": "topics",
-        "record": "topics",
+        "record": "recording",
         "heartbeat": "disorder",
         "submit": "deploy",
         "overview": "overview",

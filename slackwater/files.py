@@ -12,7 +12,7 @@ import typer
 from slackwater.console import FAILED, bar, say, tell
 from slackwater.limited import check_classes
 from slackwater.noted import tell_of_file, tell_of_run, tell_of_topics, tell_redelivered, waiting_of
-from slackwater.options import End, Engine, PipelineFile
+from slackwater.options import As, End, Engine, LogFile, PipelineFile
 from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy
 
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 def run(
     pipeline: PipelineFile,
-    input_: Annotated[
-        Path, typer.Option("--input", metavar="EVENTS.jsonl", help="The log, one event per line.")
-    ],
+    input_: LogFile,
     output: Annotated[
         Path,
         typer.Option(metavar="OUT.jsonl", help="Rows; dead letters go to OUT.dead.jsonl."),
@@ -44,6 +42,7 @@ def run(
         int | None,
         typer.Option(metavar="SEED", help="Shuffle the lanes; never changes the result."),
     ] = None,
+    as_: As = None,
     end: End = False,
     explain_dead: Annotated[
         bool,
@@ -68,7 +67,7 @@ def run(
     spec = load_pipeline(pipeline)
     check_classes(spec, pipeline)
     order = LaneOrder()
-    entries = cut.checked(_read(spec, input_, order, end=end), spec)
+    entries = cut.checked(_read(spec, input_, as_, order, end=end), spec)
     if interleave is not None:
         entries = cut.interleave(entries, interleave)
     times = Times()
@@ -88,11 +87,13 @@ def run(
     _tell_of(spec, result, counts, times, local_engine)
 
 
-def _read(spec: Pipeline, file: Path, order: LaneOrder, *, end: bool) -> Iterable[LogRecord]:
+def _read(
+    spec: Pipeline, file: Path, topic: str | None, order: LaneOrder, *, end: bool
+) -> Iterable[LogRecord]:
     from chaos.readers.lane_ends import with_ends
-    from chaos.readers.log import read_events
+    from chaos.readers.plain_rows import read_input
 
-    log = read_events(file, spec.source, order=order)
+    log = read_input(file, spec.source, topic, order=order)
     return with_ends(spec.source, log) if end else log
 
 
@@ -171,6 +172,13 @@ def validate(pipeline: PipelineFile) -> None:
         check_classes(spec, pipeline)
     except PipelineError as error:
         problems += error.problems
+    if spec.tests:
+        from chaos.file_tests.reading import read_tests
+
+        try:
+            read_tests(spec, pipeline)
+        except PipelineError as error:
+            problems += error.problems
     if spec.quality:
         from chaos.quality import validate as validate_quality
 

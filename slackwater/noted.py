@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from windowing.runtime.local import LocalEngine, Output
 
 _END_OF_FILE = "`--end` ends all lanes after the file"
+_END_OF_LANES = (
+    "no end of a test is implied: a line 'LANE OFFSET control {\"end\": true}' ends a lane"
+)
 
 
 def tell_notes(lines: Iterable[str]) -> None:
@@ -97,6 +100,33 @@ def tell_of_run(
         overflows,
     )
     tell_notes(notes(found))
+
+
+def why_missing(
+    pipeline: Pipeline,
+    result: Output,
+    queries: Collection[str],
+    engine: LocalEngine,
+    times: Times,
+) -> list[str]:
+    """Return why queries may have sent fewer rows than a test expects; the engine ends with it."""
+    from windowing.explain.notes import Findings, of_missing_rows
+
+    letters = [
+        (letter.query, letter.reason, tuple(detail)) for letter, detail in result.details.items()
+    ]
+    rows = Counter(row.query for row in result.rows)
+    waiting = waiting_of(pipeline, engine, result.lanes, times)
+    found = Findings(
+        pipeline,
+        {name: result.counts[name] for name in queries if name in result.counts},
+        rows,
+        waiting,
+        result.lanes,
+        _dead_groups(letters),
+        ends_all=_END_OF_LANES,
+    )
+    return of_missing_rows(found)
 
 
 def _dead_groups(

@@ -18,6 +18,21 @@ if TYPE_CHECKING:
     from windowing.model import Pipeline
 
 End = Annotated[bool, typer.Option("--end", help="End all lanes of the file after its last line.")]
+As = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        metavar="TOPIC",
+        help="The file has plain rows of this topic, as JSON lines or Parquet: one lane, offsets "
+        "from 0.",
+    ),
+]
+LogFile = Annotated[
+    Path,
+    typer.Option(
+        "--input", metavar="EVENTS.jsonl", help="The log, one event per line; or see --as."
+    ),
+]
 PipelineFile = Annotated[
     Path, typer.Argument(metavar="PIPELINE.yml", help="The pipeline file.", show_default=False)
 ]

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from slackwater.console import USAGE, bar, complain, err, plain, say, show
 from slackwater.noted import tell_of_tables
-from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for
+from slackwater.options import As, OptionalRun, PipelineFile, chosen, stack_for
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
@@ -139,6 +139,7 @@ def dead(
         Path | None,
         typer.Option("--input", metavar="EVENTS.jsonl", help="With --output: its log."),
     ] = None,
+    as_: As = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per reason.")] = False,
 ) -> None:
     """Show a run's dead letters by reason: how many, examples, what to do."""
@@ -148,7 +149,7 @@ def dead(
         complain("give --output OUT.jsonl with --input EVENTS.jsonl, or neither and a run's name")
         raise typer.Exit(USAGE)
     if output is not None and input_ is not None:
-        spec, (letters, read) = _in_files(pipeline, output, input_)
+        spec, (letters, read) = _in_files(pipeline, output, input_, as_)
     else:
         spec, (letters, read) = _in_tables(pipeline, run)
     reasons = by_reason(letters, read, examples, spec.source.parts[0])
@@ -162,15 +163,17 @@ def dead(
         say(line)
 
 
-def _in_files(file: Path, output: Path, input_: Path) -> tuple[Pipeline, Letters]:
-    from chaos.readers.log import read_events
+def _in_files(
+    file: Path, output: Path, input_: Path, rows_of: str | None
+) -> tuple[Pipeline, Letters]:
+    from chaos.readers.plain_rows import read_input
     from jobs.tools.dead_letters import in_files
     from windowing.model import load_pipeline
     from windowing.runtime.output import dead_letter_path
 
     spec = load_pipeline(file)
     with bar("reading") as shown:
-        log = shown.track(read_events(input_, spec.source), task_id=shown.task_ids[0])
+        log = shown.track(read_input(input_, spec.source, rows_of), task_id=shown.task_ids[0])
         return spec, in_files(spec, dead_letter_path(output), log)
 
 

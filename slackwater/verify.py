@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,7 @@ import typer
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
 from slackwater.judged import JudgedOutput, LogEnd, committed, cut_of, judged, places
 from slackwater.noted import tell_of_verdict
-from slackwater.options import End, Engine, PipelineFile, Topic, broker
+from slackwater.options import As, End, Engine, PipelineFile, Topic, broker
 
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
@@ -95,6 +95,7 @@ def verify(
     master: Master = "local[2]",
     memory: Memory = "2GB",
     jobs: Jobs = None,
+    as_: As = None,
     end: End = False,
 ) -> None:
     """Compare an output with the definition, row by row, and account for every record.
@@ -102,8 +103,7 @@ def verify(
     Without an output and a log, takes those of the pipeline's live run, or of `--run NAME`. A
     run's output is judged by the run's own copy of the file.
 
-    A log of any length is judged in bounded memory, part by part: docs/verify.md says which
-    pipelines cannot be divided.
+    A log of any length is judged in bounded memory, with few exceptions: docs/verify.md.
 
     `--since last` judges only what has come since a run's last verification that passed. While a
     run's job goes on, it is judged by the part of the log that it has committed.
@@ -112,7 +112,7 @@ def verify(
 
     outputs = [table is not None, output is not None, postgres].count(True)
     _check_choice(outputs, [topic, input_ is not None].count(True))
-    _check_end(input_, end=end)
+    check_of_file(input_, as_, end=end)
     means = Means(_bytes(memory), jobs or len(os.sched_getaffinity(0)))
     of = judged(pipeline, table, run, is_needed=not outputs, is_file=output is not None)
     if of.first:
@@ -124,7 +124,7 @@ def verify(
     if at is not None:
         say(f"run {of.name} is judged {at}: {places(of.pipeline, at.ends)}")
     of_run = not (output or input_)
-    log = Log(of.pipeline.source, input_, bootstrap, of.first, _ends(at), ended=end)
+    log = Log(of.pipeline.source, input_, bootstrap, of.first, _ends(at), ended=end, rows_of=as_)
     with _evaluating(engine, master, means) as means:
         read = partial(_output, table=table, file=output, at=at, postgres=postgres)
         verdict = _judge(of, log, read, means, since, keeps=of_run)
@@ -255,10 +255,16 @@ def _ends(at: Cut | None) -> Mapping[int, int] | None:
     return None if at is None else at.ends
 
 
-def _check_end(input_: Path | None, *, end: bool) -> None:
-    if end and input_ is None:
-        msg = "--end is for --input FILE, as `run --end` had it: a topic has its own ends"
-        raise typer.BadParameter(msg)
+def check_of_file(input_: Path | None, rows_of: str | None, *, end: bool) -> None:
+    """Check that what is said of a file is said of one.
+
+    Raises:
+        BadParameter: the log is on a topic.
+    """
+    for option, given in (("--end", end), ("--as", rows_of is not None)):
+        if given and input_ is None:
+            msg = f"{option} is for --input FILE, as `run {option}` had it: a topic has its own"
+            raise typer.BadParameter(msg)
 
 
 @dataclass(frozen=True)
@@ -266,11 +272,12 @@ class Log:
     """The log of a run, or its end, which can be read again.
 
     Attributes:
-        file: an EVENTS.jsonl; None: the log is in the source's topics.
+        file: a log; None: the log is in the source's topics.
         bootstrap: the broker as given.
         first: first offset to read by lane; None: from the beginning.
         ends: first offset not to read, by lane; None: up to the end.
         ended: whether the file is followed by an end of each lane.
+        rows_of: the topic whose plain rows the file has; None: it has events.
     """
 
     source: Source
@@ -279,14 +286,16 @@ class Log:
     first: Mapping[int, int] | None
     ends: Mapping[int, int] | None = None
     ended: bool = False
+    rows_of: str | None = None
 
     def __iter__(self) -> Iterator[LogRecord]:
         from chaos.readers.lane_ends import with_ends
-        from chaos.readers.log import behind, read_events, up_to
+        from chaos.readers.log import behind, up_to
+        from chaos.readers.plain_rows import read_input
         from chaos.readers.topic import read_topics
 
         if self.file:
-            events = read_events(self.file, self.source)
+            events: Iterable[LogRecord] = read_input(self.file, self.source, self.rows_of)
             events = with_ends(self.source, events) if self.ended else events
             read = up_to(self.source, events, self.ends)
         elif self.ends is None:
@@ -325,7 +334,7 @@ def point_of(
     """
     from chaos.verdict.point import read_point
     from chaos.verdict.ranges import offsets_at, point_before
-    from slackwater.topics import named_offsets
+    from slackwater.recording import named_offsets
     from windowing.model.lengths import instant_us
 
     spec = of.pipeline

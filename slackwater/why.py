@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slackwater.console import err, plain, say
-from slackwater.options import End, PipelineFile
+from slackwater.options import As, End, PipelineFile
 
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
@@ -50,6 +50,7 @@ def why(
             help="Only its records, found by the offsets in the run's table: quick on a long log.",
         ),
     ] = False,
+    as_: As = None,
     end: End = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
@@ -68,7 +69,7 @@ def why(
         _show_records(_records(pipeline, run, query, window, key or []), as_json=as_json)
         return
     with err().status("reading the log"):
-        spec, log = _log_of(pipeline, run, input_, ended=end)
+        spec, log = _log_of(pipeline, run, input_, as_, ended=end)
         sought = _sought(spec, query, window, key or [])
         found = explained(spec, sought, log)
     answer = Explanation(spec, found)
@@ -124,19 +125,20 @@ def _show_records(found: RowRecords, *, as_json: bool) -> None:
 
 
 def _log_of(
-    file: Path, run: str | None, input_: Path | None, *, ended: bool
+    file: Path, run: str | None, input_: Path | None, rows_of: str | None, *, ended: bool
 ) -> tuple[Pipeline, Iterable[LogRecord]]:
     """Return the pipeline, as its log makes it, and the log as far as it has been read."""
     from jobs.checkpoints.checkpoint import committed_offsets
     from slackwater.options import chosen, stack_for
-    from slackwater.verify import Log
+    from slackwater.verify import Log, check_of_file
     from windowing.model import load_pipeline
     from windowing.semantics.changes import may_change
     from windowing.semantics.view import effective
 
+    check_of_file(input_, rows_of, end=ended)
     if input_ is not None:
         spec = load_pipeline(file)
-        log = Log(spec.source, input_, None, None, ended=ended)
+        log = Log(spec.source, input_, None, None, ended=ended, rows_of=rows_of)
         return effective(spec, [*log]) if may_change(spec, log) else spec, log
     endpoints = stack_for(file, "kafka")
     found, spec = chosen(endpoints, file, run)

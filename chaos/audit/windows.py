@@ -139,7 +139,7 @@ def _items(pipeline: Pipeline, log: Iterable[LogRecord]) -> tuple[list[Item], in
     for record in log:
         if record.control is not None:
             continue
-        content = reader.read(record.value, record.append_us)
+        content = reader.read_entry(record)
         if not isinstance(content, Record):
             unread += 1
             continue

@@ -13,7 +13,7 @@ from chaos.planted_bugs.conditions import computing, nullable_key, several_lanes
 from chaos.planted_bugs.planted import planted
 from windowing.engine.aggregates import Accumulators
 from windowing.engine.aggregates.bags import COUNT, Bag
-from windowing.engine.aggregates.holdings import UserState, bag_of
+from windowing.engine.aggregates.holdings import FAILED, UserState, bag_of
 from windowing.engine.aggregates.plan import Values
 from windowing.engine.aggregates.ranks import _ROW, VALUE, _per_state, _ranked, listed
 from windowing.engine.aggregates.schema import Role
@@ -294,6 +294,29 @@ class PairwiseState(UserState):
     def _merged(self, states: Sequence[bytes]) -> bytes:
         even = states if len(states) == 1 else states[: len(states) - len(states) % 2]
         return super()._merged(even)
+
+
+# A row whose class has failed for some of its records shows the others. How one gets it: what
+# cannot be merged is left out.
+@planted(
+    "failed_states_left_out",
+    "deterministic",
+    shows_in=some_query(computing(("python",))),
+)
+class StateWithoutFailures(UserState):
+    def _merged(self, states: Sequence[bytes]) -> bytes:
+        return super()._merged([one for one in states if one != FAILED] or [FAILED])
+
+
+# A null of a user's class that has failed is not marked. How one gets it: marks are for sums.
+@planted(
+    "failures_unmarked",
+    "deterministic",
+    shows_in=some_query(computing(("python",))),
+)
+class StateOfNoFailures(UserState):
+    def failed(self, partials: pl.DataFrame, results: pl.Series) -> pl.Series:
+        return super().failed(partials, results) & False
 
 
 # A record that a user's class refuses is a dead letter, and windows hold it all the same. How one

@@ -217,7 +217,7 @@ def _misfit(name: str, query: Flow, source: Source) -> str | None:
             f"between two: use {WINDOW_SET}"
         )
     if name == SUMS_FIT and not query.may_overflow(source.fields):
-        return f"{query.name} has no sum of ints, so that nothing leaves int64: take it out"
+        return f"{query.name} has neither sums of ints nor classes of yours: take it out"
     if name in (FRESH, PLAUSIBLE) and not _ends_in_time(query, source):
         return (
             f"the windows of {query.name} do not end at event times ({source.event_time.field}), "

@@ -14,8 +14,10 @@ from typing import Annotated, Final, NamedTuple
 import msgspec
 
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, sealed
+from windowing.model.metadata import NO_METADATA, Metadata
 
 _INT64_MAX: Final = 2**63 - 1
+_Int64 = Annotated[int, msgspec.Meta(ge=-_INT64_MAX - 1, le=_INT64_MAX)]
 _ABSENT: Final = msgspec.Raw(b"")
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -34,6 +36,7 @@ class EventLine(NamedTuple):
     value: bytes | None
     control: bytes | None
     append_us: int | None
+    metadata: Metadata = NO_METADATA
 
 
 class _Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -45,14 +48,17 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     value: msgspec.Raw = _ABSENT
     raw: msgspec.Raw = _ABSENT
     control: msgspec.Raw = _ABSENT
-    headers: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
-    append_us: (
-        Annotated[int, msgspec.Meta(ge=-_INT64_MAX - 1, le=_INT64_MAX)] | msgspec.UnsetType
-    ) = msgspec.UNSET
+    headers: dict[str, str | None] | msgspec.UnsetType = msgspec.UNSET
+    append_us: _Int64 | msgspec.UnsetType = msgspec.UNSET
+    timestamp_us: _Int64 | msgspec.UnsetType | None = msgspec.UNSET
+    key: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
-_PLACE: Final = {"source", "partition", "offset", "append_us", "headers"}
+_PLACE: Final = {
+    *("source", "partition", "offset", "append_us", "headers"),
+    *("key", "timestamp_us"),
+}
 _CONTENT: Final = {"value", "raw", "control"}
 _NAMES: Final = tuple(b'"%s"' % name.encode() for name in sorted(_PLACE | _CONTENT))
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -63,8 +69,8 @@ def read_line(line: bytes) -> EventLine:
 
     Raises:
         ValueError: it is not an object with `source`, `partition`, `offset`, exactly one of
-            `value`, `raw` and `control`, and optionally `append_us`; or beside a control, `headers`
-            with its signature and counter.
+            `value`, `raw` and `control`, and optionally `append_us`, `key`, `timestamp_us` and
+            `headers`: beside a control, its signature and counter.
     """
     try:
         envelope = _ENVELOPE.decode(line)
@@ -76,8 +82,20 @@ def read_line(line: bytes) -> EventLine:
             _members(line, ValueError("a name stands there twice"))
     value, control = _content(envelope)
     append_us = None if envelope.append_us is msgspec.UNSET else envelope.append_us
-    return EventLine(
-        envelope.source, envelope.partition, envelope.offset, value, control, append_us
+    place = envelope.source, envelope.partition, envelope.offset
+    metadata = NO_METADATA if control is not None else _metadata(envelope)
+    return EventLine(*place, value, control, append_us, metadata)
+
+
+def _metadata(envelope: _Envelope) -> Metadata:
+    key, time, headers = envelope.key, envelope.timestamp_us, envelope.headers
+    if key is headers is msgspec.UNSET and time is msgspec.UNSET:
+        return NO_METADATA
+    named = {} if headers is msgspec.UNSET else headers
+    return Metadata(
+        None if key is None or key is msgspec.UNSET else key.encode(),
+        None if time is msgspec.UNSET else time,
+        tuple((name, None if one is None else one.encode()) for name, one in named.items()),
     )
 
 
@@ -91,9 +109,6 @@ def _content(envelope: _Envelope) -> tuple[bytes | None, bytes | None]:
     if control is not _ABSENT:
         # Take any JSON: an invalid control is a dead letter, not a broken line.
         return None, _with_signature(bytes(control), envelope)
-    if envelope.headers is not msgspec.UNSET:
-        message = '"headers" go with "control": its signature and its counter'
-        raise ValueError(message)
     spelled = bytes(raw)
     if not spelled.startswith(b'"'):
         message = f'"raw" must be a string, not {_short(spelled)}'
@@ -187,6 +202,25 @@ def members(text: str) -> dict[str, str]:
         at += 1
     if _skip(text, _expect(text, at, "}")) != len(text):
         message = "text after the object"
+        raise ValueError(message)
+    return pieces
+
+
+def elements(text: str) -> list[str]:
+    """Split an array into the exact text of its elements.
+
+    Raises:
+        ValueError: the text is not a single array.
+    """
+    pieces: list[str] = []
+    at = _skip(text, _expect(text, 0, "["))
+    while text[at : at + 1] != "]":
+        begin = _skip(text, _expect(text, at, ",")) if pieces else at
+        at = _end(text, begin)
+        pieces.append(text[begin:at])
+        at = _skip(text, at)
+    if _skip(text, at + 1) != len(text):
+        message = "text after the array"
         raise ValueError(message)
     return pieces
 

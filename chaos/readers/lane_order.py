@@ -11,6 +11,8 @@ from array import array
 from bisect import bisect_left
 from typing import Protocol
 
+from windowing.model.metadata import metadata_of
+
 
 class LocatedRecord(Protocol):
     """A record with its position in the log."""
@@ -54,7 +56,7 @@ class LaneOrder:
     def is_new(self, record: LocatedRecord) -> bool:
         """Whether a record continues its lane; False: it is a redelivery.
 
-        Two lines are the same record if value, control and append time have the same bytes,
+        Two lines are the same record if value, control, append time and metadata are the same,
         however the rest of the lines is written.
 
         Raises:
@@ -76,9 +78,9 @@ class LaneOrder:
             raise ValueError(msg)
         if contents[place] != _content(record):
             msg = (
-                f"offset {record.offset} of {name} was seen before with another value, control or "
-                "append_us: a record that is delivered again is the same, to the byte; take one "
-                "of the two lines out"
+                f"offset {record.offset} of {name} was seen before with another value, control, "
+                "append_us or metadata: a record that is delivered again is the same, to the byte; "
+                "take one of the two lines out"
             )
             raise ValueError(msg)
         self.redelivered += 1
@@ -87,4 +89,4 @@ class LaneOrder:
 
 def _content(record: LocatedRecord) -> int:
     """Hash the content of a record to 64 bits, differently in each process."""
-    return hash((record.value, record.control, str(record.append_us)))
+    return hash((record.value, record.control, str(record.append_us), metadata_of(record)))

@@ -15,6 +15,7 @@ import msgspec
 from chaos.readers.bounded_lines import LINE_BYTES_MAX, LineTooLong, bounded_lines
 from chaos.readers.envelope import read_line
 from chaos.readers.lane_order import LaneOrder
+from windowing.model.metadata import NO_METADATA, Metadata
 from windowing.model.source import Source
 
 
@@ -35,11 +36,13 @@ class EnvelopeError(EventsFileError):
 
     Attributes:
         line: the number of the line, from 1.
+        problem: what is wrong with it.
     """
 
     def __init__(self, path: Path, line: int, problem: str) -> None:
         self.path = path
         self.line = line
+        self.problem = problem
         super().__init__(f"{path}:{line}: {problem}")
 
 
@@ -54,6 +57,7 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
             (`windowing.model.control.sealed`); None for every other record.
         append_us: the broker's append time, in microseconds since the epoch; None if unknown (a
             topic with the producers' own times, a file without `append_us`).
+        metadata: its key, time and headers.
     """
 
     source: str
@@ -62,6 +66,7 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False):
     value: bytes | None
     control: bytes | None
     append_us: int | None
+    metadata: Metadata = NO_METADATA
 
 
 def up_to(
@@ -112,8 +117,9 @@ def read_events(
 
     Raises:
         EnvelopeError: a line is not an object with `source`, `partition`, `offset`, exactly one of
-            `value`, `raw` and `control`, and optionally `append_us`; or belongs to a lane that the
-            source does not have; or goes back in its lane without being a redelivery.
+            `value`, `raw` and `control`, and optionally `append_us`, `key`, `timestamp_us` and
+            `headers`; or belongs to a lane that the source does not have; or goes back in its lane
+            without being a redelivery.
         EventsFileError: the file cannot be read.
     """
     file, order = Path(path), LaneOrder() if order is None else order

@@ -20,6 +20,7 @@ from windowing.model.control import (
     SIGNATURE_HEADER,
     sealed,
 )
+from windowing.model.metadata import NO_METADATA, Metadata
 from windowing.model.source import Source
 
 _LOG_APPEND_TIME: Final = 1
@@ -150,7 +151,13 @@ def _from_kafka(record: Any) -> LogRecord:
         record.value if control is None else None,
         control,
         record.timestamp * 1000 if by_broker else None,
+        NO_METADATA if control is not None else _metadata(record),
     )
+
+
+def _metadata(record: Any) -> Metadata:
+    time_us = None if record.timestamp < 0 else record.timestamp * 1000
+    return Metadata(record.key, time_us, tuple(record.headers))
 
 
 def _control(headers: Iterable[tuple[str, bytes | None]]) -> bytes | None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import xml.etree.ElementTree as ET
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 
 from chaos.history import EntryKind
+from chaos.reports.junit import Bad, Case, document, suite
 from chaos.reports.pages import as_json, write_together
 from chaos.reports.timeline import timeline
 from chaos.run.runner import RunReport
@@ -32,11 +32,9 @@ def write_report(report: RunReport, folder: Path) -> Path:
 
     The folder exists, and may contain `history.jsonl`.
     """
-    cases = io.BytesIO()
-    junit(report).write(cases, encoding="utf-8", xml_declaration=True)
     contents: dict[str, str | bytes] = {
         "report.json": as_json(as_data(report)),
-        "junit.xml": cases.getvalue(),
+        "junit.xml": document(junit(report)),
         "report.html": html(report),
     }
     write_together(folder, contents)
@@ -78,29 +76,26 @@ def fault_rows(report: RunReport) -> list[dict[str, Any]]:
     return [rows[number] for number in sorted(rows)]
 
 
-def junit(report: RunReport) -> ET.ElementTree[ET.Element]:
+_BAD: Final[dict[Outcome, Bad]] = {
+    Outcome.failed: "failure",
+    Outcome.unknown: "error",
+    Outcome.unsupported: "skipped",
+}
+
+
+def junit(report: RunReport) -> ET.Element:
     """Return the checks as test cases: unknown ones are errors, unsupported ones are skipped."""
-    outcomes = [check.outcome for check in report.checks]
-    suite = ET.Element(
-        "testsuite",
-        name=f"chaos {report.plan.name}",
-        tests=str(len(outcomes)),
-        failures=str(outcomes.count(Outcome.failed)),
-        errors=str(outcomes.count(Outcome.unknown)),
-        timestamp=report.began,
+    cases = (
+        Case(
+            report.plan.name,
+            check.name,
+            _BAD.get(check.outcome),
+            check.detail,
+            "\n".join((check.detail, *check.evidence, f"again: {report.command}")),
+        )
+        for check in report.checks
     )
-    for check in report.checks:
-        case = ET.SubElement(suite, "testcase", classname=report.plan.name, name=check.name)
-        text = "\n".join((check.detail, *check.evidence, f"again: {report.command}"))
-        if check.outcome is Outcome.failed:
-            ET.SubElement(case, "failure", message=check.detail).text = text
-        elif check.outcome is Outcome.unknown:
-            ET.SubElement(case, "error", message=check.detail).text = text
-        elif check.outcome is Outcome.unsupported:
-            ET.SubElement(case, "skipped", message=check.detail).text = text
-        else:
-            ET.SubElement(case, "system-out").text = text
-    return ET.ElementTree(suite)
+    return suite(f"chaos {report.plan.name}", cases, report.began)
 
 
 def html(report: RunReport) -> str:

@@ -16,6 +16,7 @@ import msgspec
 from chaos.readers.bounded_lines import bounded_text
 from windowing.engine.tuning import LEGAL, Tuning
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, sealed
+from windowing.model.metadata import NO_METADATA, Metadata
 
 Event = dict[str, Any]
 """One record, in the format of a line of EVENTS.jsonl."""
@@ -158,6 +159,7 @@ class SimulatedRecord:
     value: bytes | None
     control: bytes | None
     append_us: int | None
+    metadata: Metadata = NO_METADATA
 
 
 def record(event: Event) -> SimulatedRecord:
@@ -169,7 +171,18 @@ def record(event: Event) -> SimulatedRecord:
         value = event["raw"].encode("utf-8", "surrogatepass")
     control = _sealed(event) if "control" in event else None
     place = (event["source"], event["partition"], event["offset"])
-    return SimulatedRecord(*place, value, control, event.get("append_us"))
+    return SimulatedRecord(*place, value, control, event.get("append_us"), _metadata(event))
+
+
+def _metadata(event: Event) -> Metadata:
+    key, headers = event.get("key"), event.get("headers", {})
+    if "control" in event:
+        return NO_METADATA
+    return Metadata(
+        None if key is None else key.encode(),
+        event.get("timestamp_us"),
+        tuple((name, None if one is None else one.encode()) for name, one in headers.items()),
+    )
 
 
 def _sealed(event: Event) -> bytes:

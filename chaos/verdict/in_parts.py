@@ -110,7 +110,8 @@ class DividedLog:
     Attributes:
         read: number of data records, as the reader saw them, with control records that are refused.
         arrived: the same by the definition.
-        withheld: by fate, the number of records that no window is to see.
+        withheld: by name, how many records count for something in all queries: those that no
+            window is to see, and those that break rules which only warn.
     """
 
     def __init__(
@@ -193,7 +194,7 @@ class DividedLog:
             for arrival in arrivals:
                 self.arrived += 1
                 self.read += entry.control is not None
-                self.withheld.update(filter(None, [arrival.withheld]))
+                self.withheld.update(arrival.counts)
                 if isinstance(arrival.content, str):
                     self.bad.append(dead_line(bad_value(arrival, arrival.content)))
         for item in items:

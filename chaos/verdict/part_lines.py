@@ -23,7 +23,7 @@ from windowing.model.rows import DeadLetter, dead_letter_line, row_line
 from windowing.semantics import Division, Stream, attribute_of, evaluate_part
 from windowing.semantics.parts import Path, part_outcomes
 from windowing.semantics.units import Item
-from windowing.semantics.view import View
+from windowing.semantics.view import View, rank_of
 
 
 class PartError(RuntimeError):
@@ -100,7 +100,8 @@ class Evaluation:
         number, offset, value, progress, values = packed
         part, partition = self.pipeline.source.place(number)
         fields = dict(zip(part.fields, values, strict=True))
-        return Item(value, part.topic, partition, offset, progress, fields)
+        rank = rank_of(self.pipeline.source, part.topic)
+        return Item(value, part.topic, partition, offset, progress, fields, rank)
 
     def as_json(self) -> str:
         """Return all of this as JSON.

@@ -237,7 +237,7 @@ def with_records(
         log: as for `verify`; it can be read twice.
     """
     # The key of a join's row already names its records.
-    if verdict.smallest is None or not pipeline.one_topic:
+    if verdict.smallest is None or pipeline.join is not None:
         return verdict
     row = row_id(verdict.smallest.fields)
     held = [] if row is None else _held(pipeline, log, row, means or Means(), since)
@@ -245,15 +245,20 @@ def with_records(
     values = {
         place: entry.value or b""
         for entry in (log if places else ())
-        if (place := (entry.partition, entry.offset)) in places
+        if (place := (entry.source, entry.partition, entry.offset)) in places
     }
     shown = [
-        f"    partition {lane}, offset {offset}: {_text(values.get((lane, offset)))}"
-        for lane, offset in sorted(places)
+        f"    {_lane(pipeline, place)}, offset {place[2]}: {_text(values.get(place))}"
+        for place in sorted(places)
     ]
     more = [f"    and {len(held) - len(shown)} more"] if len(held) > len(shown) else []
     head = f"  its records by the definition: {len(held) or 'none, there is no such row'}"
     return replace(verdict, records=(head, *shown, *more))
+
+
+def _lane(pipeline: Pipeline, place: tuple[str, int, int]) -> str:
+    topic, partition, _ = place
+    return f"partition {partition}" if pipeline.one_topic else f"{topic}/{partition}"
 
 
 def _text(value: bytes | None) -> str:
@@ -262,7 +267,7 @@ def _text(value: bytes | None) -> str:
 
 def _held(
     pipeline: Pipeline, log: Iterable[LogEntry], row: RowId, means: Means, since: Point | None
-) -> list[tuple[int, int]]:
+) -> list[tuple[str, int, int]]:
     """Return the places of a row's records, in their order; none if there is no such row."""
     query = next((query for query in pipeline.flows if query.name == row.query), None)
     if query is None:

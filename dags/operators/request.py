@@ -13,28 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from airflow.sdk import Context
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowFailException
 
-from dags.entities import digest_of
+from dags.entities import ACTIONS, dag_of, digest_of, pipeline_of
 from dags.operators.command import project_root
 from dags.operators.job import Job, meant
 from windowing.model.file.yaml_lines import SHARED_LIMITS
-
-DEPLOY, STOP, HANDOVER, VERIFY, REPLAY = "deploy", "stop", "handover", "verify", "replay"
-ACTIONS = (DEPLOY, STOP, HANDOVER, VERIFY, REPLAY)
-"""Values of the parameter `action`."""
-
-
-def skip_unless(action: str, context: Context) -> None:
-    """Skip a task that the DAG run's action does not need; the tasks after it are skipped too.
-
-    Raises:
-        AirflowSkipException: the action is a different one. A DAG without the parameter deploys.
-    """
-    wanted = context["params"].get("action", DEPLOY)
-    if wanted != action:
-        msg = f"this DAG run was triggered with action = {wanted}"
-        raise AirflowSkipException(msg)
 
 
 def clear_number(context: Context) -> int:
@@ -114,6 +98,26 @@ class ShownState:
 
 def _named(run: str | None) -> str:
     return "none" if run is None else f"run {run}"
+
+
+def check_parameters(context: Context, known: Sequence[str]) -> None:
+    """Check that a DAG run was given no parameter that its DAG has not: Airflow ignores those.
+
+    A misspelled `run` would stop another run than was meant, an `action` deploy instead of stop.
+
+    Raises:
+        AirflowFailException: it was; a retry would not help.
+    """
+    run = context["dag_run"]
+    unknown = sorted((run.conf or {}).keys() - {*known, SHOWN})
+    if unknown:
+        pipeline = pipeline_of(run.dag_id)
+        others = ", ".join(dag_of(pipeline, action) for action in ACTIONS)
+        msg = (
+            f"the DAG {run.dag_id} has no parameter {', '.join(unknown)}: it has "
+            f"{', '.join(known)}; other actions have DAGs of their own: {others}"
+        )
+        raise AirflowFailException(msg)
 
 
 def digest_now(file: str) -> str | None:

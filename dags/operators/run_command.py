@@ -11,14 +11,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from dags.operators.command import Command, CommandError, CommandOutput
 from dags.operators.job import Job, jobs_arguments, jobs_of, meant
 from dags.operators.links import DataDocsLink, data_docs_page
-from dags.operators.request import (
-    DEPLOY,
-    HANDOVER,
-    check_file,
-    check_run,
-    clear_number,
-    skip_unless,
-)
+from dags.operators.request import check_file, check_parameters, check_run, clear_number
 
 
 class CommandTask(BaseOperator):
@@ -95,26 +88,35 @@ class CommandTask(BaseOperator):
 class RunCommand(CommandTask):
     """Calls one subcommand; its result is the JSON object that the command printed, if any.
 
-    A result with `data_docs` gives the task a link to these pages, even if the check failed. If the
-    DAG run's action is not deploy, it is skipped. Nothing of it is a template: its arguments have
-    names of files, which may look like one.
+    A result with `data_docs` gives the task a link to these pages, even if the check failed.
+    Nothing of it is a template: its arguments have names of files, which may look like one.
 
     Args:
         arguments: the command line after `slackwater`.
         file: the pipeline file, if the command works on it: see `request`.
+        known: the parameters that its DAG has; None: it does not look whether there are others.
     """
 
     operator_extra_links = (DataDocsLink(),)
     ui_color = "#e8f0fe"
 
-    def __init__(self, *, arguments: Sequence[str], file: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        arguments: Sequence[str],
+        file: str | None = None,
+        known: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.arguments = arguments
         self.file = file
+        self.known = known
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Run the command once."""
-        skip_unless(DEPLOY, context)
+        if self.known is not None:
+            check_parameters(context, self.known)
         if self.file is not None and not clear_number(context):
             check_file(context, self.file)
         return self.carried_out(context)
@@ -175,44 +177,36 @@ class RunOnSubmitted(RunCommand):
         return super().carried_out(context, *arguments, *more)
 
 
-class RunChosen(RunCommand):
-    """Calls one subcommand, unless the DAG run's parameter chooses another.
+class CheckRun(CommandTask):
+    """Calls `slackwater verify` or `replay` for the run in the parameter `run`, or the live one.
 
     Args:
-        choice: the value that chooses this step.
+        verb: of the command, with the pipeline file after it.
         options: of the command, by the parameter that has its value; without one it is left out.
     """
 
-    def __init__(
-        self,
-        *,
-        parameter: str,
-        choice: str,
-        options: Mapping[str, str] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.parameter, self.choice, self.options = parameter, choice, dict(options or {})
+    ui_color = "#e8f0fe"
 
-    def execute(self, context: Context) -> dict[str, Any] | None:
-        """Run the command, if it is chosen.
+    def __init__(self, *, verb: str, file: str, options: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.verb, self.file, self.options = verb, file, dict(options)
+
+    def execute(self, context: Context) -> None:
+        """Run the command once.
 
         Raises:
-            AirflowSkipException: another one is.
             AirflowFailException: another run or file is there than was shown.
         """
-        params = context["params"]
-        if (chosen := params.get(self.parameter)) not in (None, self.choice):
-            msg = f"this DAG run was triggered with {self.parameter} = {chosen}"
-            raise AirflowSkipException(msg)
-        if self.file is not None and (shown := check_file(context, self.file)) is not None:
+        check_parameters(context, tuple(self.options))
+        if (shown := check_file(context, self.file)) is not None:
             check_run(shown, self.jobs(self.file))
+        params = context["params"]
         given = [(option, params.get(name)) for name, option in self.options.items()]
         arguments = [f"{option}={value}" for option, value in given if value is not None]
-        return self.carried_out(context, *arguments)
+        self.call(self.verb, self.file, *arguments)
 
 
-class RunPlan(RunChosen):
+class RunPlan(RunCommand):
     """Calls `slackwater chaos run` for one plan, unless the DAG run's parameter chooses another.
 
     The seed is the parameter `seed`, else the date: a new one every night, the same for every task
@@ -226,14 +220,22 @@ class RunPlan(RunChosen):
         super().__init__(arguments=("chaos", "run", plan), **kwargs)
         self.report = report
 
-    def carried_out(self, context: Context, *more: str) -> dict[str, Any] | None:
-        """Run the plan; return its result."""
-        seed = str(context["params"].get("seed") or f"{context['dag_run'].run_after:%Y%m%d}")
-        return super().carried_out(context, "--seed", seed, "--report", self.report, *more)
+    def execute(self, context: Context) -> dict[str, Any] | None:
+        """Run the plan; return its result.
+
+        Raises:
+            AirflowSkipException: another one was chosen.
+        """
+        params = context["params"]
+        if (chosen := params.get("plan")) not in (None, self.task_id):
+            msg = f"this DAG run was triggered with plan = {chosen}"
+            raise AirflowSkipException(msg)
+        seed = str(params.get("seed") or f"{context['dag_run'].run_after:%Y%m%d}")
+        return self.carried_out(context, "--seed", seed, "--report", self.report)
 
 
 class HandOver(CommandTask):
-    """Calls `slackwater handover`, if that is the DAG run's action.
+    """Calls `slackwater handover`.
 
     The two runs are compared where they must agree; if they differ, nothing is changed.
     """
@@ -250,10 +252,10 @@ class HandOver(CommandTask):
         Raises:
             AirflowFailException: it is empty, or another run or file is there than was shown.
         """
-        skip_unless(HANDOVER, context)
+        check_parameters(context, ("run",))
         run = context["params"].get("run")
         if not run:
-            msg = "action = handover: name the run that takes over in the parameter `run`"
+            msg = "name the run that takes over in the parameter `run`"
             raise AirflowFailException(msg)
         shown = check_file(context, self.file)
         if shown is not None:

@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 
 from dags.operators.command import CommandError, run_quietly
 from dags.operators.job import jobs_arguments, jobs_of, named
-from dags.operators.request import STOP, check_file, check_run, skip_unless
+from dags.operators.request import check_file, check_parameters, check_run
 from dags.operators.run_command import CommandTask
 
 _FAILED = "failed"
@@ -26,10 +26,7 @@ def stop_arguments(file: str, run: str) -> list[str]:
 
 
 class StopJob(CommandTask):
-    """Stops the live run's job, or the named run's, if that is the DAG run's action.
-
-    Its checkpoint stays.
-    """
+    """Stops the live run's job, or the named run's; its checkpoint stays."""
 
     ui_color = "#fbe9e7"
 
@@ -39,7 +36,7 @@ class StopJob(CommandTask):
 
     def execute(self, context: Context) -> None:
         """Call `slackwater stop`."""
-        skip_unless(STOP, context)
+        check_parameters(context, ("run",))
         run = context["params"].get("run")
         shown = check_file(context, self.file)
         if shown is not None:

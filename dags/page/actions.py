@@ -17,9 +17,8 @@ from airflow.utils.types import DagRunTriggeredByType
 from fastapi import Request
 from sqlalchemy import select
 
-from dags.entities import NIGHTLY
+from dags.entities import DEPLOY, HANDOVER, NIGHTLY, REPLAY, STOP, VERIFY, dag_of
 from dags.operators.choose_run import OnChange
-from dags.operators.request import DEPLOY, HANDOVER, REPLAY, STOP, VERIFY
 from dags.page.answers import NAME
 
 
@@ -48,23 +47,28 @@ class Action:
         name: its value in the form.
         label: what stands on it.
         tells: what it does, in a sentence.
+        dag: which of the pipeline's DAGs it starts a run of; `CHAOS`: that of chaos plans.
         conf: the parameters of the DAG run.
         blanks: the fields that add to them.
-        chaos: whether it is a run of the DAG of chaos plans.
         asks: what somebody is asked who has pressed it, before it acts; empty: nothing.
     """
 
     name: str
     label: str
     tells: str
+    dag: str
     conf: Mapping[str, str] = field(default_factory=dict)
     blanks: tuple[Blank, ...] = ()
-    chaos: bool = False
     asks: str = ""
+
+    @property
+    def chaos(self) -> bool:
+        """Whether it is about a stack of its own, and not about what the page shows."""
+        return self.dag == CHAOS
 
     def dag_of(self, pipeline: str) -> str:
         """Return the DAG of which it starts a run."""
-        return NIGHTLY if self.chaos else pipeline
+        return NIGHTLY if self.chaos else dag_of(pipeline, self.dag)
 
     def filled(self, form: Mapping[str, str]) -> dict[str, str]:
         """Return the parameters of the DAG run that a form asks for.
@@ -87,6 +91,8 @@ class Action:
 
 
 _PLACE: Final = re.compile(r'[0-9TZ:.+-]{4,40}|\{[0-9:,"\s]{0,2000}\}')
+CHAOS: Final = "chaos"
+
 _RUN, _NEW_RUN = Blank("run", "run", "runs"), Blank("run", "name of the new run")
 
 ACTIONS: Final = (
@@ -94,61 +100,62 @@ ACTIONS: Final = (
         DEPLOY,
         "Deploy",
         "Starts the job with the file as it is, or continues with the running one.",
-        {"action": DEPLOY},
+        DEPLOY,
     ),
     Action(
         STOP,
         "Stop",
         "Stops the live run's job. Its checkpoint stays.",
-        {"action": STOP},
+        STOP,
         asks="No row is written until it is resumed. Stop it?",
     ),
     Action(
         "resume",
         "Resume",
         "Starts the job of this run from its checkpoint.",
-        {"action": DEPLOY},
-        (_RUN,),
+        DEPLOY,
+        blanks=(_RUN,),
     ),
     Action(
         "shadow",
         "Shadow",
         "Runs the changed file beside the live run, as a new run of this name.",
-        {"action": DEPLOY, "on_change": OnChange.beside.value},
+        DEPLOY,
+        {"on_change": OnChange.beside.value},
         (_NEW_RUN,),
     ),
     Action(
         HANDOVER,
         "Hand over",
         "Compares this run with the live one, and makes it the live one if they agree.",
-        {"action": HANDOVER},
-        (_RUN,),
+        HANDOVER,
+        blanks=(_RUN,),
         asks="The job of the run that is live now is stopped then. Hand over?",
     ),
     Action(
         VERIFY,
         "Verify",
         "Compares all rows of this run with the definition, and accounts for every record.",
-        {"action": VERIFY},
-        (_RUN,),
+        VERIFY,
+        blanks=(_RUN,),
     ),
     Action(
         REPLAY,
         "Replay",
         'Runs a range of the log again, batched differently. Offsets as {"0": 100}, or a time.',
-        {"action": REPLAY},
-        (
+        REPLAY,
+        blanks=(
             _RUN,
             Blank("replay_from", "from", pattern=_PLACE, needed=False),
             Blank("replay_to", "to", pattern=_PLACE, needed=False),
         ),
     ),
     Action(
-        "chaos",
+        CHAOS,
         "Run a chaos plan",
         "Breaks a job on a stack of its own as the plan says, and proves its answer.",
+        CHAOS,
         blanks=(Blank("plan", "plan", "plans"),),
-        chaos=True,
         asks="It takes minutes, and much of this machine. Run it?",
     ),
 )

@@ -12,16 +12,16 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.core_api.security import get_user
 from airflow.exceptions import AirflowException
 from fastapi import Depends, FastAPI, Form, HTTPException, Query, Request
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from dags.entities import Deployment, plan_names
+from dags.entities import Deployment, pipeline_of, plan_names
 from dags.operators.command import CommandError, pipelines_folder, project_root
 from dags.operators.job import jobs_arguments, jobs_of
 from dags.operators.request import SHOWN, ShownState, digest_now
@@ -107,8 +107,10 @@ def _index(user: BaseUser, answer: Answer, search: str) -> str:
 
 
 @app.get("/{dag_id}/", dependencies=[MAY_READ])
-async def pipeline(dag_id: str, user: User) -> HTMLResponse:
-    """Show how one pipeline stands."""
+async def pipeline(dag_id: str, user: User) -> Response:
+    """Show how one pipeline stands, in the tabs of the DAGs beside its own, too."""
+    if (name := pipeline_of(dag_id)) != dag_id:
+        return RedirectResponse(f"../{quote(name)}/")
     deployment = await _deployment_of(dag_id)
     answer = await answers.of(dag_id, [deployment.file])
     return HTMLResponse(await run_in_threadpool(_pipeline, user, deployment, answer))

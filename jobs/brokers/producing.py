@@ -62,8 +62,11 @@ def sending(bootstrap: str, topic: str = "") -> Iterator[Any]:
         producer.close(timeout=patience_s)
 
 
-Message = tuple[int, bytes | None, str | bytes | None]
-"""Partition, value, and the JSON of a control record, perhaps `sealed`, or None."""
+Message = (
+    tuple[int, bytes | None, str | bytes | None]
+    | tuple[int, bytes | None, str | bytes | None, bytes | None]
+)
+"""Partition, value, the JSON of a control record, perhaps `sealed`, or None, and perhaps a key."""
 
 
 def send_all(
@@ -83,9 +86,10 @@ def send_all(
     sent = 0
     with sending(bootstrap, topic) as producer:
         newest: dict[int, Any] = {}
-        for partition, value, control in messages:
-            # The client requires a key if there is no value.
-            key = b"" if value is None else None
+        for partition, value, control, *more in messages:
+            key = more[0] if more else None
+            if value is None and key is None:
+                key = b""  # the client requires one if there is no value
             newest[partition] = producer.send(
                 topic, value=value, key=key, partition=partition, headers=headers(control)
             )

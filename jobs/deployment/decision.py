@@ -126,7 +126,9 @@ def plan(wish: Wish, known: Mapping[str, KnownRun], live: str | None) -> Plan:
             said=_meaning(opening, found.change),
         )
     beside = wish.beside or (found.beside and run != live)
-    ends = _ends(wish, run, known, beside=beside)
+    # What runs beside the live run does so whether the live one has a job or not.
+    others = {name: one for name, one in known.items() if not (run == live and one.beside)}
+    ends = _ends(wish, run, others, beside=beside)
     opening = f"run {run} of pipeline {wish.pipeline} goes on from its checkpoint: "
     return Plan(
         RunAction.go_on,

@@ -13,13 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from windowing.engine.reading.batches import Entry
+from windowing.engine.reading.batches import Entry, raw_rows
 from windowing.engine.reading.objects import BadValue
+from windowing.engine.reading.pack import read_record, refusal_of
 from windowing.engine.reading.refusals import Detail, detail, late_detail
 from windowing.engine.reading.rules import ValueRules
-from windowing.engine.reading.values import read_value
 from windowing.explain.ways_out import way_out
 from windowing.model import Pipeline
+from windowing.model.computed import is_of_expression
 from windowing.model.source import Source
 from windowing.spark.sinks import reader_of
 from windowing.spark.sinks.reader import OutputReader
@@ -192,7 +193,7 @@ class _Judge:
     """Judges rejected records again, to find the rejected field and rule."""
 
     def __init__(self, pipeline: Pipeline) -> None:
-        self._source, self._rules = pipeline.source, dict[str, ValueRules]()
+        self._source, self._rules = pipeline.source, dict[int, ValueRules]()
         self._rules_of = partial(ValueRules.of, pipeline)
         self._queries = {query.name: query for query in pipeline.flows}
 
@@ -202,16 +203,17 @@ class _Judge:
         Raises:
             DeadLettersError: this query could not have rejected the record.
         """
-        if entry.source not in self._rules:
-            number = self._source.number(entry.source, entry.partition) or 0
-            self._rules[entry.source] = self._rules_of(number)
-        rules = self._rules[entry.source]
-        if letter.query is None:
-            return detail(letter.reason, entry.value, entry.control, entry.append_us, rules)
+        number = self._source.number(entry.source, entry.partition) or 0
+        if number not in self._rules:
+            self._rules[number] = self._rules_of(number)
+        rules = self._rules[number]
+        rows = raw_rows([entry], self._source.place(number)[0])
         try:
-            return late_detail(
-                self._queries[letter.query], *read_value(entry.value, entry.append_us, rules)
-            )
+            if letter.query is None and is_of_expression(letter.reason):
+                return refusal_of(rows, rules)
+            if letter.query is None:
+                return detail(letter.reason, entry.value, entry.control, entry.append_us, rules)
+            return late_detail(self._queries[letter.query], *read_record(rows, rules))
         except (KeyError, BadValue):
             msg = (
                 f"offset {letter.offset} of {letter.source}/{letter.partition} cannot have been "

@@ -8,17 +8,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import orjson
 import polars as pl
 
 from windowing.engine.lane import check_lane
-from windowing.engine.reading.batches import Entry
+from windowing.engine.reading.batches import Entry, raw_rows
 from windowing.engine.reading.pack import DATA, END, RawRows, pack
 from windowing.engine.reading.rules import ValueRules
 from windowing.files.whole_files import whole_file
 from windowing.model import Pipeline
 from windowing.model.control import COUNTER_HEADER, SIGNATURE_HEADER, ControlEnvelope, unsealed
+from windowing.model.metadata import NO_METADATA, Metadata, metadata_of
 
 _CHUNK_ROWS = 50_000
 
@@ -33,6 +35,7 @@ class Event:
     value: bytes | None
     control: bytes | None
     append_us: int | None
+    metadata: Metadata = NO_METADATA
 
 
 @dataclass(frozen=True)
@@ -76,12 +79,7 @@ def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
             check_lane(pipeline.source, partition)
             entries = [entry for _, entry in placed]
             append_us = [entry.append_us for entry in entries]
-            rows = RawRows(
-                offsets=[entry.offset for entry in entries],
-                values=[entry.value for entry in entries],
-                controls=[entry.control for entry in entries],
-                append_us=append_us,
-            )
+            rows = raw_rows(entries, pipeline.source.place(partition)[0])
             arrival = [number for number, _ in placed]
             frames[partition].append(_placed(pack(rows, rules[partition]), arrival, append_us))
     whole = {partition: pl.concat(parts, how="diagonal") for partition, parts in frames.items()}
@@ -152,6 +150,8 @@ def event_line(entry: Entry) -> bytes:
     place = {"source": entry.source, "partition": entry.partition, "offset": entry.offset}
     if entry.append_us is not None:
         place["append_us"] = entry.append_us
+    if entry.control is None:
+        place |= _metadata(metadata_of(entry))
     head = json.dumps(place, separators=(",", ":")).encode()[:-1]
     if entry.control is not None:
         found = unsealed(entry.control)
@@ -161,6 +161,28 @@ def event_line(entry: Entry) -> bytes:
     if _in_one_line(value):
         return head + b',"value":' + value + b"}"
     return head + b',"raw":' + _as_text(value) + b"}"
+
+
+def _metadata(found: Metadata) -> dict[str, Any]:
+    """Return the members of a line for what a record has besides its value.
+
+    Lines have text only, so that bytes which are no UTF-8 become null, as in expressions.
+    """
+    shown: dict[str, Any] = {}
+    if found.key is not None:
+        shown["key"] = _utf8(found.key)
+    if found.timestamp_us is not None:
+        shown["timestamp_us"] = found.timestamp_us
+    if found.headers:
+        shown["headers"] = {name: _utf8(value) for name, value in found.headers}
+    return shown
+
+
+def _utf8(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _signed(found: ControlEnvelope) -> bytes:

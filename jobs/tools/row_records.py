@@ -158,7 +158,7 @@ def row_records(
         first, last = spans.get(lane, (0, -1))
         if entry.control is not None or not first <= entry.offset <= last:
             continue
-        content = readers[lane].read(entry.value, entry.append_us)
+        content = readers[lane].read_entry(entry)
         if not isinstance(content, Record) or _key(query, content) != sought.key:
             continue
         at = content.ts_us if attribute is None else content.fields[attribute]

@@ -167,7 +167,7 @@ def closings(query: Query, records: pl.DataFrame, truth: pl.DataFrame) -> tuple[
     if query.window.traits.at_records:
         return ids, ids + 1
     if query.window.traits.ends is not Ends.ROWS:
-        ends = wids.end_us(query.window, ids)
+        ends = wids.end_us(grid_of(query), ids)
         return ends, ends
     found = [_closings_of_unit(query.window, unit) for unit in _units(query, records)]
     every_end, closes = zip(*found, strict=True)

@@ -28,9 +28,6 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 WATCHERS = "^(monitor|check_again)$"
 """The tasks that wait as long as a job lives."""
 
-ACTS = ("stop", "hand_over", "verify", "replay")
-"""The tasks of other actions than deploying."""
-
 END_S = 180
 """How long the process may take to end after its last test: seconds, on a busy machine."""
 

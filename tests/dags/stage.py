@@ -42,11 +42,11 @@ class Stage:
 
 @dataclass
 class Deployed:
-    """One pipeline's DAG.
+    """One pipeline's DAG, or that of one of its actions.
 
     Attributes:
         stage: where it stands.
-        name: of pipeline and DAG.
+        name: of the DAG; of the pipeline, too, if it is the one that deploys it.
     """
 
     stage: Stage
@@ -55,6 +55,10 @@ class Deployed:
     @property
     def file(self) -> Path:
         return self.stage.pipelines / f"{self.name}.yml"
+
+    def beside(self, action: str) -> "Deployed":
+        """The DAG of an action."""
+        return Deployed(self.stage, f"{self.name}.{action}")
 
     def trigger(self, dag_run: str, **conf: object) -> None:
         path = f"dags/{self.name}/dagRuns"

@@ -46,10 +46,6 @@ def test_green_is_progress_and_the_monitor_goes_on(flights):
         "publish": "success",
         "monitor": "deferred",
         "check_again": "deferred",
-        "stop": "skipped",
-        "hand_over": "skipped",
-        "verify": "skipped",
-        "replay": "skipped",
     }
     assert flights.state(FIRST) == "running"
     # Which run is meant, and what was deployed, stands in the UI.
@@ -248,11 +244,11 @@ def test_an_edited_file_is_refused_until_one_says_what_is_to_become_of_the_job(f
     assert flights.result(FIRST, "submit")["run"] == green
 
     # Stopped and gone on with, from the UI.
-    flights.trigger("halt", action="stop")
-    flights.until("halt", "", "success")
+    stop = flights.beside("stop")
+    stop.trigger("halt")
+    stop.until("halt", "", "success")
     assert flights.jobs() == {RUN: "KILLED", green: "KILLED"}
-    others = {state for task, state in flights.states("halt").items() if task != "stop"}
-    assert others == {"skipped"}
+    assert stop.states("halt") == {"stop": "success"}
     flights.until("green", "monitor", "skipped")
     before = flights.driver(green)
     flights.trigger("on")
@@ -277,13 +273,13 @@ def test_blue_and_green_from_the_dialog(stage):
     pipeline.trigger("green", run="green", on_change="beside")
     pipeline.until("green", "monitor", "deferred")
     assert pipeline.jobs() == {"blue": "RUNNING", "green": "RUNNING"}
-    pipeline.trigger("nameless", action="handover")
-    pipeline.until("nameless", "hand_over", "failed")
-    assert "name the run that takes over" in pipeline.log("nameless", "hand_over")
-    pipeline.trigger("over", action="handover", run="green")
-    pipeline.until("over", "", "success")
-    others = {state for task, state in pipeline.states("over").items() if task != "hand_over"}
-    assert others == {"skipped"}
+    over = pipeline.beside("handover")
+    over.trigger("nameless")
+    over.until("nameless", "handover", "failed")
+    assert "name the run that takes over" in over.log("nameless", "handover")
+    over.trigger("over", run="green")
+    over.until("over", "", "success")
+    assert over.states("over") == {"handover": "success"}
     assert pipeline.jobs() == {"blue": "KILLED", "green": "RUNNING"}
     pipeline.until("blue", "monitor", "skipped")
     assert pipeline.state("green", "monitor") == "deferred"

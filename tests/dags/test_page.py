@@ -219,18 +219,21 @@ def test_a_pipeline_without_a_dag_cannot_be_acted_on(anybody, replies):
 
 
 FORMS = {
-    "deploy": ({}, {"action": "deploy"}),
-    "stop": ({}, {"action": "stop"}),
-    "resume": ({"run": "r1"}, {"action": "deploy", "run": "r1"}),
-    "shadow": ({"run": "r2"}, {"action": "deploy", "on_change": "beside", "run": "r2"}),
-    "handover": ({"run": "r2"}, {"action": "handover", "run": "r2"}),
-    "verify": ({"run": "r1"}, {"action": "verify", "run": "r1"}),
+    "deploy": ({}, {}),
+    "stop": ({}, {}),
+    "resume": ({"run": "r1"}, {"run": "r1"}),
+    "shadow": ({"run": "r2"}, {"on_change": "beside", "run": "r2"}),
+    "handover": ({"run": "r2"}, {"run": "r2"}),
+    "verify": ({"run": "r1"}, {"run": "r1"}),
     "replay": (
         {"run": "r1", "replay_from": '{"0": 100}', "replay_to": ""},
-        {"action": "replay", "run": "r1", "replay_from": '{"0": 100}'},
+        {"run": "r1", "replay_from": '{"0": 100}'},
     ),
     "chaos": ({"plan": "first"}, {"plan": "first"}),
 }
+OWN = ("stop", "handover", "verify", "replay")
+"""The buttons that start a run of a DAG of their own."""
+
 ROLES = {"viewer": False, "user": True, "op": True, "admin": True}
 """Whether each of Airflow's roles may trigger a DAG."""
 
@@ -252,7 +255,7 @@ def test_an_action_starts_a_run_of_its_dag_for_those_who_may_trigger_it(anybody,
 
     form, conf = FORMS[action]
     data = {"action": action, **form}
-    dag = "chaos_nightly" if action == "chaos" else NAME
+    dag = "chaos_nightly" if action == "chaos" else f"{NAME}.{action}" if action in OWN else NAME
     for role, may in ROLES.items():
         client = login(anybody, role)
         answer = client.post(f"/{NAME}/actions", data=data, headers=SENT, follow_redirects=False)
@@ -267,6 +270,13 @@ def test_an_action_starts_a_run_of_its_dag_for_those_who_may_trigger_it(anybody,
                 session.delete(run)
         if not may:
             assert "you have no right to trigger that DAG" in answer.json()["detail"]
+
+
+@pytest.mark.usefixtures("stored", "replies")
+@pytest.mark.parametrize("end", ["stop", "verify", "news"])
+def test_the_tab_of_a_dag_beside_a_pipelines_leads_to_the_pipeline(anybody, end):
+    answer = login(anybody).get(f"/{NAME}.{end}/", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (307, f"../{NAME}/")
 
 
 @pytest.mark.usefixtures("stored")
@@ -304,7 +314,7 @@ def test_a_run_of_a_paused_dag_says_so_and_can_begin(anybody):
 
     def paused(value=None):
         with create_session() as session:
-            dag = DagModel.get_current(NAME, session=session)
+            dag = DagModel.get_current(f"{NAME}.verify", session=session)
             dag.is_paused = dag.is_paused if value is None else value
             return dag.is_paused
 
@@ -315,8 +325,8 @@ def test_a_run_of_a_paused_dag_says_so_and_can_begin(anybody):
     place, run = f"/{NAME}/{answer.headers['location']}", answer.json()["dag_run_id"]
     shown = page(client, place)
     assert "The DAG is paused: the run begins once it is unpaused." in shown
-    assert f'<a href="../../dags/{NAME}/runs/{quote(run)}">' in shown
-    assert f"<button>Unpause {NAME}</button>" in shown
+    assert f'<a href="../../dags/{NAME}.verify/runs/{quote(run)}">' in shown
+    assert f"<button>Unpause {NAME}.verify</button>" in shown
     pressed = {"action": "verify", "dag_run": run}
 
     def press(client, headers=SENT, **more):
@@ -342,7 +352,7 @@ def test_a_refusal_is_a_page_for_a_browser(anybody):
     client = login(anybody, "viewer")
     answer = client.post(f"/{NAME}/actions", data={"action": "stop"}, headers=asked)
     assert answer.status_code == 403
-    assert f"Stop: you may look, but this starts a run of {NAME}" in answer.text
+    assert f"Stop: you may look, but this starts a run of {NAME}.stop" in answer.text
     assert '<a href="./">back</a>' in answer.text
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
 

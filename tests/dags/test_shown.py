@@ -140,10 +140,10 @@ def test_actions_and_refusals_are_in_airflows_audit_log(operator, replies):
         ids = [one.run_id for one in found]
         extra = [json.loads(one.extra) for one in found]
     assert entries == [
-        ("pipeline_stop", "a-op", NAME),
+        ("pipeline_stop", "a-op", f"{NAME}.stop"),
         ("pipeline_chaos", "a-op", "chaos_nightly"),
-        ("pipeline_stop", "a-op", NAME),
-        ("pipeline_stop", "a-viewer", NAME),
+        ("pipeline_stop", "a-op", f"{NAME}.stop"),
+        ("pipeline_stop", "a-viewer", f"{NAME}.stop"),
     ]
     assert ids[0] == run.run_id
     assert extra[0] == {"pipeline": NAME, "conf": run.conf}
@@ -156,10 +156,13 @@ def test_actions_and_refusals_are_in_airflows_audit_log(operator, replies):
 
 @pytest.fixture
 def act(pipelines, cluster):
-    """What triggers the DAG with a `conf`, and returns the DAG run once it has ended."""
+    """What triggers the DAG of an action with a `conf`; returns the DAG run once it has ended."""
 
-    def run(**conf):
-        dag = load_dags()[NAME]  # anew: a DAG keeps the parameters of its last run here
+    def run(action="deploy", /, **conf):
+        dags = load_dags()  # anew: a DAG keeps the parameters of its last run here
+        if action != "deploy":
+            return run_through(dags[f"{NAME}.{action}"], **conf)
+        dag = dags[NAME]
         for task in ("wait_for_progress", "submit"):
             dag.get_task(task).poll_s = 0.05
             dag.get_task(task).retry_delay = timedelta(0)
@@ -188,10 +191,10 @@ def submit(run: str, *options: str) -> None:
 
 
 ACTS = {
-    "stop": ("stop", {}),
-    "handover": ("hand_over", {"run": "green"}),
-    "verify": ("verify", {"run": "monday"}),
-    "replay": ("replay", {"run": "monday"}),
+    "stop": {},
+    "handover": {"run": "green"},
+    "verify": {"run": "monday"},
+    "replay": {"run": "monday"},
 }
 
 
@@ -202,9 +205,8 @@ def test_a_task_leaves_a_run_alone_that_was_not_shown(act, file, cluster, action
     asked = shown(file, "monday")
     submit("friday", "--replace")
     before = cluster.drivers(NAME)
-    task, more = ACTS[action]
-    run = act(action=action, **more, **asked)
-    assert states(run)[task] == "failed"
+    run = act(action, **ACTS[action], **asked)
+    assert states(run) == {action: "failed"}
     assert cluster.calls(action) == []
     assert cluster.drivers(NAME) == before
     said = "".join(capfd.readouterr())
@@ -216,9 +218,8 @@ def test_a_task_leaves_a_file_alone_that_was_not_shown(act, file, cluster, actio
     submit("monday")
     asked, before = shown(file, "monday"), len(cluster.calls("submit"))
     file.write_text(file.read_text() + "# changed\n")
-    task, more = ACTS.get(action, ("validate", {}))
-    run = act(action=action, **more, **asked)
-    assert states(run)[task] == "failed"
+    run = act(action, **ACTS.get(action, {}), **asked)
+    assert states(run)["validate" if action == "deploy" else action] == "failed"
     assert len(cluster.calls("submit")) == before
     assert "stop" not in {call["arguments"][0] for call in cluster.calls()}
     assert f"the page showed {FILE} with the sha256 {asked['shown']['file'][:12]}" in "".join(
@@ -241,8 +242,8 @@ def test_what_was_shown_is_acted_on(act, file, cluster):
     first = act(**shown(file, None))
     name = run_name(first.run_id, 0)
     assert cluster.drivers(NAME) == {name: "RUNNING"}
-    for conf in ({}, {"action": "verify", "run": name}, {"action": "stop"}):
-        assert act(**conf, **shown(file, name)).state == "success"
+    for action, conf in (("deploy", {}), ("verify", {"run": name}), ("stop", {})):
+        assert act(action, **conf, **shown(file, name)).state == "success"
     assert cluster.drivers(NAME) == {name: "KILLED"}
     # Exactly the run that was shown, whichever is the live one in the next moment.
     assert cluster.calls("stop")[0]["arguments"] == ["stop", FILE, "--run", name]
@@ -256,6 +257,28 @@ def test_a_retry_finds_the_run_that_the_first_attempt_has_begun(act, file, clust
 
 
 def test_a_note_that_no_page_makes_is_refused(act, cluster):
-    run = act(action="stop", shown="r1")
+    run = act("stop", shown="r1")
     assert states(run)["stop"] == "failed"
     assert cluster.calls("stop") == []
+
+
+@pytest.mark.parametrize(
+    ("action", "conf"),
+    [
+        ("deploy", {"action": "stop"}),
+        ("deploy", {"max_offset": 7}),
+        ("stop", {"rnu": "green"}),
+        ("handover", {"run": "green", "to": "blue"}),
+        ("verify", {"replay_from": "2013-01-02"}),
+    ],
+)
+def test_a_parameter_that_the_dag_has_not_is_refused(act, cluster, action, conf, capfd):
+    """Airflow ignores it: the live run would be stopped, or the file deployed."""
+    submit("monday")
+    before = cluster.calls()
+    first = "validate" if action == "deploy" else action
+    assert states(act(action, **conf))[first] == "failed"
+    assert cluster.calls() == before
+    said = "".join(capfd.readouterr())
+    assert f"has no parameter {[*conf][-1]}: it has" in said
+    assert f"other actions have DAGs of their own: {NAME}.stop, {NAME}.handover" in said

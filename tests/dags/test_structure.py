@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.serialization.serialized_objects import DagSerialization
-from conftest import ACTS
 
 from tests.bounds import within
 
 PROJECT = Path(__file__).resolve().parents[2]
 DAGS = PROJECT / "dags"
+BESIDE = (".stop", ".handover", ".verify", ".replay")
 CHAIN = ["validate", "create_topics", "submit", "wait_for_progress", "quality", "publish"]
 
 
@@ -32,11 +32,13 @@ def edited(pipelines: Path, name: str, **changes: str) -> Path:
 
 
 def deployments(bag) -> set[str]:
-    """The DAGs that deploy a pipeline; each continuous one has another beside it, for its news."""
+    """The DAGs that deploy a pipeline; beside each are those of its actions, and of its news."""
     news = {name for name in bag.dags if name.endswith(".news")}
-    continuous = {name for name in set(bag.dags) - news if not bag.dags[name].schedule}
-    assert news == {f"{name}.news" for name in continuous}
-    return set(bag.dags) - news - {"audit_nightly"}
+    actions = {name for name in bag.dags if name.endswith(BESIDE)}
+    found = set(bag.dags) - news - actions - {"audit_nightly"}
+    assert news == {f"{name}.news" for name in found if not bag.dags[name].schedule}
+    assert actions == {f"{name}{end}" for name in found for end in BESIDE}
+    return found
 
 
 def test_every_pipeline_of_the_project_has_a_dag(pipelines):
@@ -50,12 +52,11 @@ def test_every_pipeline_of_the_project_has_a_dag(pipelines):
 
 def test_the_steps_of_a_deployment_are_a_chain_with_the_monitor_beside_it(pipelines):
     dag = parse().dags["flight_delays"]
-    assert set(dag.task_ids) == {*CHAIN, "monitor", "check_again", *ACTS}
+    assert set(dag.task_ids) == {*CHAIN, "monitor", "check_again"}
     for before, after in pairwise(CHAIN):
         assert dag.get_task(after).upstream_task_ids == {before}
     # Not behind the checks: a job that dies while they run, or fail, is seen, too.
     assert dag.get_task("monitor").upstream_task_ids == {"submit"}
-    assert all(dag.get_task(act).upstream_task_ids == set() for act in ACTS)
     assert dag.schedule is None
     assert dag.max_active_runs > 1  # the one that watches the job must not hold up the next
     assert dag.get_task("submit").available_now is False
@@ -89,9 +90,28 @@ def test_a_cron_schedule_gives_increments_of_one_run(pipelines):
     assert dag.get_task("submit").first_run == "increments"
     assert dag.get_task("wait_for_progress").owns_job is True
     assert not dag.has_task("monitor")
-    assert dag.has_task("stop")
-    assert dag.has_task("hand_over")
     assert "check_minutes" not in dag.params
+
+
+def test_an_action_has_a_dag_with_one_task_that_waits_for_nothing(pipelines):
+    edited(pipelines, "nightly", schedule='"15 3 * * *"')
+    found = parse().dags
+    for name in ("flight_delays", "nightly"):
+        for end in BESIDE:
+            dag = found[f"{name}{end}"]
+            assert dag.task_ids == [end[1:]]
+            assert dag.schedule is None
+            assert dag.is_paused_upon_creation is False
+    assert set(found["nightly.replay"].params) == {"run", "replay_from", "replay_to"}
+    assert set(found["nightly.stop"].params) == {"run"}
+    assert "action" not in found["nightly"].params
+
+
+@pytest.mark.parametrize("end", ["", ".news", *BESIDE])
+def test_a_task_of_a_dag_beside_a_pipelines_finds_its_dag(pipelines, monkeypatch, end):
+    monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_DAG_ID", f"flight_delays{end}")
+    edited(pipelines, "nightly", schedule='"15 3 * * *"')
+    assert f"flight_delays{end}" in parse().dags
 
 
 def test_parsing_twice_gives_the_same_bytes(pipelines):

@@ -23,6 +23,7 @@ WRITTEN_TIME: Final = "_instant"  # the event time in the file's unit; of a text
 REFUSAL: Final = "refusal"
 COUNTER: Final = "counter"
 FATE: Final = "fate"
+WARNED: Final = "warned"  # the rules that only warn and a record breaks: a bit for each
 
 # Of every partial state: its number of records, and their first and last offset.
 RECORDS: Final = "records"

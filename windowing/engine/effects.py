@@ -30,6 +30,7 @@ Mechanism = Literal[
     "carried halves",
     "slices rolled up",
     "overflown sums",
+    "failures of a class",
     # state
     "merged deltas",
     "cold state",

@@ -8,7 +8,7 @@ windows that accept it and, for late records, the epoch that releases it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -16,7 +16,16 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.changes import Claim, claims, judged
-from windowing.engine.columns import COUNTER, FATE, KIND, OFFSET, PARTITION, REFUSAL, field_column
+from windowing.engine.columns import (
+    COUNTER,
+    FATE,
+    KIND,
+    OFFSET,
+    PARTITION,
+    REFUSAL,
+    WARNED,
+    field_column,
+)
 from windowing.engine.duplicates import LaneDuplicates
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan
@@ -39,6 +48,7 @@ from windowing.engine.tally import Tally
 from windowing.engine.wids import ENDED, Ints
 from windowing.engine.windows.part import LanePart, Scan
 from windowing.engine.windows.refusing import Refusing
+from windowing.model.computed import warning
 from windowing.model.file.pipeline import Source
 from windowing.model.run_errors import OffsetGap, RedeliveredOffset, UndeclaredPartition
 from windowing.model.windows.window import ROW_NUM
@@ -90,12 +100,14 @@ class LaneReading:
         claims: the changes of the queries among them.
         withheld: the offset and the fate of each record that no window sees; None: nothing
             withholds any.
+        warned: how many records break each rule that only warns, by the name of the count.
     """
 
     rows: Rows
     courses: Mapping[ClockId, Course]
     claims: Sequence[Claim] = ()
     withheld: pl.DataFrame | None = None
+    warned: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def reached(self) -> dict[str, LaneProgress]:
@@ -161,6 +173,7 @@ class Lane:
         tally.take(fresh[OFFSET], len(reading.rows.data), bad)
         if reading.withheld is not None:
             tally.withhold(reading.withheld)
+        tally.warn(reading.warned)
         for flow in self._plan.flows:
             part = self.parts[flow.name]
             seen, refused = self.seen(flow, reading)
@@ -189,13 +202,21 @@ class Lane:
         keys = None if stored is None else from_bytes(stored)
         found = claims(rows, self._clocks[time], state.clocks[time.name], keys)
         courses = {clock: self._run(clock, rows, state, store) for clock in self._plan.clocks}
+        warned = self._warned(rows.data)
         if rows.withheld is None:
-            return LaneReading(rows, courses, found)
+            return LaneReading(rows, courses, found, warned=warned)
         for clock, course in courses.items():
             if clock.attribute != ROW_NUM:  # which numbers no others
                 courses[clock] = course.seen(rows)
         withheld = where(rows.data, rows.withheld).select(OFFSET, FATE)
-        return LaneReading(rows.seen(), courses, found, withheld)
+        return LaneReading(rows.seen(), courses, found, withheld, warned)
+
+    def _warned(self, records: pl.DataFrame) -> dict[str, int]:
+        if WARNED not in records.columns:
+            return {}
+        broken, names = records[WARNED].to_numpy(), self._source.warnings
+        counts = {name: int((broken >> bit & 1).sum()) for bit, name in enumerate(names)}
+        return {warning(name).name: number for name, number in counts.items() if number}
 
     def seen(self, flow: FlowPlan[Any], reading: LaneReading) -> tuple[Scan, pl.DataFrame]:
         """Return a chunk as a query's part sees it, and the dead letters of what it refuses."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
@@ -33,7 +34,7 @@ class Tally:
         self._schema = metric_schema(fates)
         self._same = names(tuple(fate for fate in fates if fate not in BY_WINDOWS))
         self._read = self._bad = 0
-        self._withheld = Counter[str]()
+        self._of_all = Counter[str]()
         self._first: int | None = None
         self._last: int | None = None
         self._counts: dict[str, Ints] = {}
@@ -57,7 +58,11 @@ class Tally:
     def withhold(self, withheld: pl.DataFrame) -> None:
         """Count records that no window sees, by the column `fate`."""
         self._read += len(withheld)
-        self._withheld.update(withheld[FATE].to_list())
+        self._of_all.update(withheld[FATE].to_list())
+
+    def warn(self, warned: Mapping[str, int]) -> None:
+        """Count records that break rules which only warn, and have another fate, too."""
+        self._of_all.update(warned)
 
     def refuse(self, bad: pl.DataFrame) -> None:
         """Count records that no query can use."""
@@ -89,7 +94,7 @@ class Tally:
             "last_offset": self._last,
             "progress_us": None if progress_us == NOTHING_YET else progress_us,
             "ended": progress_us == ENDED,
-            **{name: self._withheld[name] for name in self._same},
+            **{name: self._of_all[name] for name in self._same},
         }
         counts = self._by_query().with_columns(
             pl.col(DEAD.name) + self._bad,

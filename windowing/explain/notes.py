@@ -13,7 +13,7 @@ from typing import Final
 
 from windowing.explain.ways_out import of_times, way_out
 from windowing.model import Pipeline
-from windowing.model.fates import DEAD, DROPPED, OUTSIDE, Counts
+from windowing.model.fates import DEAD, DROPPED, FILTERED, OUTSIDE, Counts
 from windowing.model.lengths import spell_instant, spell_us
 from windowing.model.limits import is_plausible, written_in
 from windowing.model.query import Flow
@@ -80,7 +80,7 @@ class Findings:
         dead: the dead letters that no query could use, and those that a query's class refuses.
         times: by the number of the source's part.
         ends_all: a way to end all lanes, where there is one.
-        overflows: by query and aggregate, in how many rows its sum leaves int64.
+        overflows: by query and aggregate, in how many rows it has no value that they could show.
     """
 
     pipeline: Pipeline
@@ -100,6 +100,20 @@ def notes(found: Findings) -> list[str]:
     lines = [*_of_times(found), *_of_dead(found, read)]
     if found.lanes is not None and not any(seen.odd for seen in found.times.values()):
         lines += odd_progress(found.pipeline, found.lanes)
+    return lines + _of_queries(found, read)
+
+
+def of_missing_rows(found: Findings) -> list[str]:
+    """Return why queries have fewer rows than somebody expects: those in the counts.
+
+    Whether times are plausible is not said: who makes up a log chooses small ones.
+    """
+    read = max((counts.read for counts in found.counts.values()), default=0)
+    return [*_of_dead(found, read), *_of_queries(found, read)]
+
+
+def _of_queries(found: Findings, read: int) -> list[str]:
+    lines = []
     if found.counts and not read:
         lines.append("no record was read: the log is empty, or has control records only")
     for flow in found.pipeline.flows:
@@ -112,7 +126,7 @@ def of_file(pipeline: Pipeline) -> list[str]:
     """Return what a pipeline's file alone says about results that may surprise."""
     lines = []
     for part in pipeline.source.parts:
-        names = [part.event_time.field, *part.fields]
+        names = [part.event_time.field, *part.declared]
         if dotted := [name for name in names if "." in name]:
             lines.append(
                 f"source.fields: {', '.join(dict.fromkeys(dotted))}: a name with a dot is one key "
@@ -269,6 +283,11 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
         said = True
         what = "dropped" if counts[DROPPED.name] else "dead letters"
         yield f"{flow.name}: {_share(late, counts.read)} came too late ({what}); {way_out('late')}"
+    filtered = counts.get(FILTERED.name, 0)
+    if filtered and filtered >= SHARE * counts.read:
+        said = True
+        lost = f"{_share(filtered, counts.read)} {_are(filtered)} filtered"
+        yield f"{flow.name}: {lost}: source.where does not hold for them, or is null"
     outside = counts[OUTSIDE.name]
     if outside and outside >= SHARE * counts.read:
         said = True
@@ -282,10 +301,10 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
         said = True
         yield _open(found, flow, waiting)
     for name, rows in found.overflows.get(flow.name, {}).items():
-        yield (
-            f"{flow.name}: {name} is null in {rows:,} row{'' if rows == 1 else 's'}, whose sum "
-            "leaves 64 bits (overflow): sum a float instead, or group by a finer key"
-        )
+        cause = "whose sum leaves 64 bits (overflow): sum a float instead, or group by a finer key"
+        if name in flow.by_users:
+            cause = "for which its class fails (overflow): `slackwater why` says how"
+        yield f"{flow.name}: {name} is null in {rows:,} row{'' if rows == 1 else 's'}, {cause}"
     if found.rows is not None and not found.rows.get(flow.name, 0) and not said:
         does = "explain` says when its windows close"
         if flow.window is not None:

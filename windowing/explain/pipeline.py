@@ -11,6 +11,7 @@ from windowing.explain.families import explain_families
 from windowing.explain.join import explain_join, explain_policy_join
 from windowing.explain.operators import explain_operators
 from windowing.explain.words import context_of, memory_bound, partial_bytes, speller
+from windowing.model.computed import BAD_EXPRESSION, warning
 from windowing.model.control import ControlRule
 from windowing.model.emission import Early
 from windowing.model.fields import SIGNATURES, Aggregate
@@ -25,6 +26,7 @@ from windowing.model.windows.by_record import example_step
 _WIDTH = 60
 _SHOWN = 4
 _FLOWS_MAX = 100
+_FILTERED: Final = "they are counted, move progress, and no query sees them"
 
 
 def explain(plan: Plan) -> Iterator[str]:
@@ -42,6 +44,8 @@ def explain(plan: Plan) -> Iterator[str]:
         how = _progress(part, part.event_time.field)
         yield f"  progress {of_lane}: {how}; of the stream: the smallest of its lanes"
         yield f"  control records of {part.topic}: {_believed(part.control)}"
+        if part is source.parts[0] or pipeline.join is not None:
+            yield from _computed(part)
         yield from _duplicates(part)
         if part.idle_timeout_us is not None:
             silent = f"silent for {spell_us(part.idle_timeout_us)}"
@@ -63,6 +67,24 @@ def explain(plan: Plan) -> Iterator[str]:
     if len(alone) > _FLOWS_MAX:
         yield ""
         yield f"… and {len(alone) - _FLOWS_MAX:,} queries more: --query NAME explains one"
+
+
+def _computed(source: Source) -> Iterator[str]:
+    """Give the lines of what a source computes of each record."""
+    if source.time is not None:
+        yield f"  event time: {source.time.text}"
+    for one in source.computations:
+        fails = f"if it has no value, the record is a dead letter, {BAD_EXPRESSION}"
+        if one.role == "derive":
+            yield f"  {one.name} ({one.type}) is {one.text}; {fails}"
+        elif one.role == "rule":
+            yield f"  rule {one.name}: {one.text}; else the record is a dead letter, {one.reason}"
+        elif one.role == "warn":
+            yield f"  rule {one.name}: {one.text}; else it is counted, as {warning(one.name).name}"
+        elif one.role == "where":
+            yield f"  taken are records for which {one.text}; others are filtered: {_FILTERED}"
+        else:
+            yield f"  for aggregates: {one.text} ({one.type}); {fails}"
 
 
 def explain_flow(flow: FlowPlan[Any], plan: Plan) -> Iterator[str]:

@@ -30,7 +30,8 @@ _WAYS_OUT = {
     "source.unknown_fields: ignore",
     "null_key": "let the producer set it, or put a ? behind its type: null is a key then",
     "bad_type": "let the producer send the declared type, or declare what it sends (? allows null)",
-    "bad_expression": "a derived field cannot be computed of it: guard the expression",
+    "bad_expression": "an expression has no value for it: guard it, as CASE WHEN q <> 0 THEN v / q "
+    "END, or let the producer send other values",
     "late": "allow more disorder (`slackwater tune` shows the cost), or take late records by "
     "late: {policy: update}",
     "out_of_retention": "allow more disorder (`slackwater tune`), or a longer retention",
@@ -52,7 +53,8 @@ def way_out(
         return f"the rule {reason.removeprefix('rule:')} of source.rules does not hold for it"
     if reason.startswith("refused_by:"):
         name = reason.removeprefix("refused_by:")
-        return f"the class of aggregate {name} refuses its value: mend it at its producer, or check"
+        do = "mend it at its producer, or the class"
+        return f"the class of aggregate {name} refuses its value: {do}"
     general = _WAYS_OUT.get(reason, "look at the record: `slackwater record` gives it to you")
     if source is None or field is None:
         return general
@@ -62,8 +64,8 @@ def way_out(
 def _by_value(reason: str, field: str, value: str | None, source: Source) -> str | None:
     """Return what fits the refused value; None: nothing in particular does."""
     if reason == "unknown_field":
-        near = difflib.get_close_matches(field, source.fields, n=1)
-        known = ", ".join([source.event_time.field, *source.fields])
+        near = difflib.get_close_matches(field, source.declared, n=1)
+        known = ", ".join([source.event_time.field, *source.declared])
         hint = f" (is {near[0]} meant?)" if near else f" (known: {known})"
         return f"{_WAYS_OUT[reason]}{hint}"
     if reason == "bad_type" and value is None and field in source.fields:

@@ -7,7 +7,7 @@ printed sums, verdicts and expectations take names and order from here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 READ: Final = "read"
@@ -22,11 +22,13 @@ class Fate:
         name: in counts, and of its column in the table of metrics.
         meaning: what has become of such a record, in words.
         buries: each such record is a dead letter. Its count is then that of the letters.
+        beside: it is counted beside the sum: such a record has another fate, too.
     """
 
     name: str
     meaning: str
     buries: bool = False
+    beside: bool = False
 
 
 APPLIED: Final = Fate("applied", "taken by at least one window, open or closed")
@@ -35,6 +37,9 @@ FILTERED: Final = Fate("filtered", "not taken by the source's `where`")
 DUPLICATE: Final = Fate("duplicates", "one of the same identity was kept shortly before")
 DROPPED: Final = Fate("dropped", "late, under the policy `drop`")
 DEAD: Final = Fate("dead", "dead letters: bad values, after the end, late, out of retention", True)
+
+WARNED: Final = "warned:"
+"""How names of counts begin that are beside the sum: of records that break a rule, and go on."""
 
 BY_WINDOWS: Final = (APPLIED, OUTSIDE, DROPPED, DEAD)
 """What a query's windows make of the records that reach them."""
@@ -64,20 +69,23 @@ class Counts(Mapping[str, int]):
     Attributes:
         read: data records, including bad values, excluding control records.
         by_fate: the numbers, in the order of the fates.
+        beside: the names of those that are no part of the sum.
     """
 
     read: int
     by_fate: Mapping[str, int]
+    beside: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, fates: Fates = BY_WINDOWS, read: int = 0, **numbers: int) -> Counts:
         """Return counts of records; a fate without a number has none."""
-        return cls(read, {name: numbers.pop(name, 0) for name in names(fates)} | numbers)
+        by_fate = {name: numbers.pop(name, 0) for name in names(fates)} | numbers
+        return cls(read, by_fate, _beside(fates))
 
     @classmethod
     def in_row(cls, fates: Fates, row: Mapping[str, int]) -> Counts:
         """Return the counts in a row of metrics, by the names of its columns."""
-        return cls(row[READ], {name: row[name] for name in names(fates)})
+        return cls(row[READ], {name: row[name] for name in names(fates)}, _beside(fates))
 
     def __getitem__(self, name: str) -> int:
         return self.by_fate[name]
@@ -91,16 +99,16 @@ class Counts(Mapping[str, int]):
     @property
     def total(self) -> int:
         """The sum over all fates: what was read, if every record is accounted for."""
-        return sum(self.by_fate.values())
+        return sum(number for name, number in self.items() if name not in self.beside)
 
     def plus(self, more: Counts) -> Counts:
         """Return the sum of two counts of the same fates."""
         sums = {name: number + more[name] for name, number in self.items()}
-        return Counts(self.read + more.read, sums)
+        return replace(self, read=self.read + more.read, by_fate=sums)
 
     def but(self, **numbers: int) -> Counts:
         """Return the counts with other numbers of some fates."""
-        return Counts(self.read, {**self.by_fate, **numbers})
+        return replace(self, by_fate={**self.by_fate, **numbers})
 
     def since_added(self, longest: Counts) -> Counts:
         """Return what an added query counts of the whole log.
@@ -113,9 +121,15 @@ class Counts(Mapping[str, int]):
         """
         own = names(BY_WINDOWS)
         same = {name: number for name, number in longest.items() if name not in own}
-        found = Counts(longest.read, {**self.by_fate, **same})
+        found = replace(self, read=longest.read, by_fate={**self.by_fate, **same})
         return found.but(outside=found[OUTSIDE.name] + found.read - found.total)
 
     def __str__(self) -> str:
-        parts = " + ".join(f"{name} {number}" for name, number in self.items())
-        return f"{READ} {self.read} = {parts}"
+        shown = {name: f"{name} {number}" for name, number in self.items()}
+        parts = " + ".join(text for name, text in shown.items() if name not in self.beside)
+        others = "".join(f", {text}" for name, text in shown.items() if name in self.beside)
+        return f"{READ} {self.read} = {parts}{others}"
+
+
+def _beside(fates: Fates) -> frozenset[str]:
+    return frozenset(fate.name for fate in fates if fate.beside)

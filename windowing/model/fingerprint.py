@@ -114,11 +114,12 @@ def _copies(copies: Mapping[str, OwnCopy]) -> Facts:
 def _log(source: Source) -> Facts:
     facts: Facts = {
         "topic": source.topic,
+        "topics": [[*one] for one in (source.topics or {}).items()],
         "lanes": source.partitions,
         "format": source.format.fact(),
         "steps": [step.fact() for step in source.steps],
         "event_time": _event_time(source.event_time),
-        "fields": {name: str(type_) for name, type_ in source.fields.items()},
+        "fields": {name: str(type_) for name, type_ in source.declared.items()},
         "progress": source.disorder.facts(),
         "progress_of": {name: one.facts() for name, one in source.disorder_of.items()},
         "idle_us": source.idle_timeout_us,
@@ -131,6 +132,7 @@ def _log(source: Source) -> Facts:
     return without_defaults(
         facts,
         {
+            "topics": [],
             "format": "json",
             "steps": [],
             "progress_of": {},
@@ -147,6 +149,7 @@ def _log(source: Source) -> Facts:
 def _event_time(time: EventTime) -> Facts:
     facts: Facts = {
         "field": time.field,
+        "expr": time.expr,
         "unit": _unit(time),
         "fraction": time.fraction,
         "min_us": time.min_us,
@@ -155,7 +158,10 @@ def _event_time(time: EventTime) -> Facts:
     }
     return without_defaults(
         facts,
-        {"fraction": False, "min_us": INT64_MIN, "max_us": INT64_MAX + 1, "max_ahead_us": None},
+        {
+            **{"expr": None, "fraction": False, "max_ahead_us": None},
+            **{"min_us": INT64_MIN, "max_us": INT64_MAX + 1},
+        },
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
@@ -154,6 +154,9 @@ class Join(SpecModel):
             msg = f"both sides read topic {left.topic!r}: a join needs two"
             raise ValueError(msg)
         for source in (left, right):
+            if source.topics is not None:
+                msg = f"topics {', '.join(source.topics)}: a side of a join reads one topic"
+                raise ValueError(msg)
             if source.idle_timeout_us is not None:
                 msg = f"topic {source.topic!r}: a join has no early rows, and so no idle_timeout"
                 raise ValueError(msg)
@@ -266,7 +269,7 @@ class JoinedSource(Source):
             partitions=left.partitions + right.partitions,
             format=JSON,
             event_time=left.event_time,
-            fields={name: FieldType(type_.kind, nullable=True) for name, type_ in fields.items()},
+            declared={name: replace(type_, nullable=True) for name, type_ in fields.items()},
             disorder=Slack(0),
             unknown_fields=left.unknown_fields,
             dense=False,
@@ -278,21 +281,6 @@ class JoinedSource(Source):
     def parts(self) -> tuple[Source, ...]:
         """The sources of both sides."""
         return self.join.left.source, self.join.right.source
-
-    @property
-    def founding(self) -> int:
-        """How many lanes the pipeline started with."""
-        return sum(part.founding for part in self.parts)
-
-    def place(self, number: int) -> tuple[Source, int]:
-        """Return the source and the partition of a lane."""
-        left, right = self.parts
-        if number < left.founding:
-            return left, number
-        if number < self.founding:
-            return right, number - left.founding
-        added = self.added_lanes[number - self.founding]
-        return left if added.topic == left.topic else right, added.partition
 
     def as_of(self, lanes: int) -> JoinedSource:
         """Return the source as it was before lanes from this number on were added."""

@@ -130,7 +130,11 @@ class Flow(Protocol):
         """The columns that tables have for marks which only some rows have."""
 
     def may_overflow(self, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
-        """Name the values that may leave int64; `fields` are those of the pipeline's source."""
+        """Name the values that may be null in a row that names them in `overflow`.
+
+        Args:
+            fields: of the pipeline's source.
+        """
 
     @property
     def late(self) -> Late:
@@ -182,8 +186,10 @@ class MostFlows:
         return ()
 
     def may_overflow(self: Flow, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
-        """Name the sums of ints: all that may leave int64."""
-        return tuple(one.name for one in self.aggregates if may_overflow(one, fields))
+        """Name the sums of ints, and what users' classes compute, which may fail."""
+        return tuple(
+            one.name for one in self.aggregates if one.user is not None or may_overflow(one, fields)
+        )
 
     @property
     def values(self: Flow) -> Mapping[str, object]:

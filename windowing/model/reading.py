@@ -33,6 +33,18 @@ _HALVES: Final = {
 }
 
 
+class MistakeAt(ValueError):
+    """A broken rule in a part of a section.
+
+    Attributes:
+        path: of the part.
+    """
+
+    def __init__(self, path: tuple[str | int, ...], message: str) -> None:
+        self.path = path
+        super().__init__(message)
+
+
 @dataclass(frozen=True)
 class PartSpec:
     """A format or a step, as a source names it.
@@ -52,6 +64,7 @@ class PartSpec:
 
         Raises:
             ValueError: the settings are not plain values, or break a rule of a built-in kind.
+            MistakeAt: the same, of a part of them.
         """
         try:
             named = cls(group, name, plain_settings(settings))
@@ -129,8 +142,18 @@ def with_steps(source: object) -> object:
     named = [name for name in source if name in STEPS]
     if not named:
         return source
-    steps = tuple(PartSpec.of("reading_steps", name, source[name]) for name in named)
+    steps = tuple(
+        PartSpec.of("reading_steps", name, _settings(name, source[name])) for name in named
+    )
     return {**{key: value for key, value in source.items() if key not in named}, "steps": steps}
+
+
+IN_ORDER: Final = {"derive"}
+"""Steps whose settings are a mapping of which the order counts; canonical JSON keeps none."""
+
+
+def _settings(name: str, written: object) -> object:
+    return [*written.items()] if name in IN_ORDER and isinstance(written, Mapping) else written
 
 
 value_format: Final = FORMATS.parser

@@ -5,22 +5,43 @@ The names are those of the file; times are integer microseconds, with the unit i
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from windowing.model.added_lanes import AddedLane, parse_added_lanes
+from windowing.model.computed import (
+    EVENT_TIME,
+    Computation,
+    metadata_in,
+    of_steps,
+    of_time,
+    warning,
+)
 from windowing.model.control import ControlRule, parse_control_rule
 from windowing.model.duplicates import DuplicatesRule
 from windowing.model.emission import PositiveDuration
-from windowing.model.errors import meant
+from windowing.model.errors import meant, shown
 from windowing.model.fates import BY_WINDOWS, DUPLICATE, FILTERED, Fates
+from windowing.model.lane_numbers import LaneNumbers
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
+from windowing.model.metadata import carried_of, is_known_metadata, metadata_type
 from windowing.model.names import FieldName, TimeName, TopicName
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
-from windowing.model.reading import PartSpec, parse_format, with_steps
+from windowing.model.reading import MistakeAt, PartSpec, parse_format, with_steps
 from windowing.model.times import FRACTIONAL, Spelling, TextTimes, Unit, parse_unit
 from windowing.model.types import FieldType, parse_field_type
 from windowing.model.windows.language import AttributeType
@@ -29,12 +50,13 @@ from windowing.model.windows.window import ROW_NUM
 PARTITIONS_MAX = 1_000
 """The most lanes tested, on both engines; each costs milliseconds per batch."""
 
-_ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number", "float": "text", "string": "text"}
+_ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number"}
 
 
 Instant = Annotated[int, BeforeValidator(instant_us)]
 Duration = Annotated[int, BeforeValidator(duration_us)]
 Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
+Partitions = Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
 
 
 def _only_named(value: object) -> object:
@@ -61,7 +83,8 @@ class EventTime(SpecModel):
     """The field of the event time, and the legal instants.
 
     Attributes:
-        field: name of the field; it need not be in `fields`.
+        field: name of the field; it need not be in `fields`. Of an expression, `event_time`.
+        expr: what the time is, an expression over fields and metadata; None: it is the field.
         unit: `us`, `ms`, `s`, `ns` (a JSON integer), `iso` (text), or how texts are written.
         fraction: times in `us`, `ms` or `s` may have a fraction.
         min_us, max_us: legal is `min_us <= ts_us < max_us`.
@@ -69,11 +92,22 @@ class EventTime(SpecModel):
     """
 
     field: TimeName
+    expr: str | None = None
     unit: Annotated[Unit | TextTimes, BeforeValidator(parse_unit)]
     fraction: bool = Field(default=False, strict=True)
     min_us: Instant = Field(default=INT64_MIN, alias="min")
     max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
     max_ahead_us: Duration | None = Field(default=None, alias="max_ahead")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_expression(cls, written: object) -> object:
+        if not isinstance(written, Mapping) or "expr" not in written:
+            return written
+        if "field" in written:
+            msg = "the event time is a field or an expression: take field or expr out"
+            raise ValueError(msg)
+        return {"field": EVENT_TIME, "unit": "us", **written}
 
     @cached_property
     def spelling(self) -> Spelling:
@@ -114,13 +148,15 @@ class EventTime(SpecModel):
         return self
 
 
-class Source(SpecModel):
+class Source(LaneNumbers, SpecModel):
     """The log that a pipeline reads.
 
     Attributes:
-        topic: name of the topic; lanes are named `topic/partition`.
+        topic: name of the topic; lanes are named `topic/partition`. Of several, their names.
         partitions: how many lanes there are, including added ones.
-        fields: the fields of a record besides the event time, and their types.
+        topics: several topics with the same kind of records, and their partitions, in the order in
+            which their lanes are numbered; None: it is one.
+        declared: the fields of a value besides the event time, and their types.
         disorder: the generator that turns a lane's records into progress.
         disorder_of: the generators of other windowing attributes, by field.
         idle_timeout_us: a lane silent for this long by the wall clock does not hold back early
@@ -136,10 +172,10 @@ class Source(SpecModel):
     """
 
     topic: TopicName
-    partitions: Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
+    partitions: Partitions
     format: Annotated[PartSpec, BeforeValidator(parse_format)]
     event_time: EventTime
-    fields: dict[FieldName, Type]
+    declared: dict[FieldName, Type] = Field(alias="fields")
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
     disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = {}
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
@@ -148,13 +184,40 @@ class Source(SpecModel):
     joined: Annotated[tuple[AddedLane, ...], BeforeValidator(parse_added_lanes)] = ()
     control: Annotated[ControlRule, BeforeValidator(parse_control_rule)] = ControlRule()
     compacted: bool = False
+    topics: Annotated[dict[TopicName, Partitions] | None, Field(min_length=1)] = None
     steps: Annotated[tuple[PartSpec, ...], BeforeValidator(_only_named)] = ()
     duplicates: DuplicatesRule = None
+
+    _computations: tuple[Computation, ...] = PrivateAttr(default=())
+    _metadata: tuple[str, ...] = PrivateAttr(default=())
+    _time: Computation | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
     @classmethod
     def _steps_apart(cls, source: object) -> object:
-        return with_steps(source)
+        try:
+            return _with_topics(with_steps(source))
+        except MistakeAt as error:
+            raise _located(error) from None
+
+    @model_validator(mode="after")
+    def _named_by_topics(self) -> Source:
+        if self.topics is not None:
+            self.__dict__["topic"] = "+".join(self.topics)
+        return self
+
+    @model_validator(mode="after")
+    def _typed_steps(self) -> Source:
+        try:
+            self._computations = of_steps(self.steps, self.declared)
+            self._time = of_time(self.event_time.expr, self.event_time.unit, self.declared)
+        except MistakeAt as error:
+            raise _located(error) from None
+        timed = () if self._time is None else (self._time,)
+        used = metadata_in((*timed, *self._computations))
+        by = () if self.duplicates is None else filter(is_known_metadata, self.duplicates.by)
+        self._metadata = tuple(dict.fromkeys((*used, *by)))
+        return self
 
     @model_validator(mode="after")
     def _known_names(self) -> Source:
@@ -191,6 +254,12 @@ class Source(SpecModel):
 
     def _check_names(self, generator: Disorder) -> None:
         attr = generator.looks_at
+        if attr is not None and attr in self.fields and attr not in self.declared:
+            msg = (
+                f"E_DISORDER: attr {attr!r} is not in values: take a field that producers know "
+                f"({', '.join(self.declared) or 'there is none'})"
+            )
+            raise ValueError(msg)
         if attr is not None and attr not in self.fields:
             msg = (
                 f"E_DISORDER: attr {attr!r} is not under source.fields "
@@ -208,6 +277,58 @@ class Source(SpecModel):
             msg = f"E_DISORDER: {wrong}: name {self.lane(0)} to {self.lane(self.partitions - 1)}"
             raise ValueError(msg)
 
+    @cached_property
+    def fields(self) -> dict[str, FieldType]:
+        """The fields of a record besides the event time, and their types.
+
+        They are those of its value, what is used of its metadata, and what is computed.
+        """
+        found = {**self.declared, **{name: metadata_type(name) for name in self._metadata}}
+        return found | {one.name: one.type for one in self._computations if one.is_field}
+
+    @property
+    def named(self) -> dict[str, FieldType]:
+        """The fields that a file can name: all but arguments of aggregates."""
+        hidden = {one.name for one in self._computations if one.role == "argument"}
+        return {name: type_ for name, type_ in self.fields.items() if name not in hidden}
+
+    @property
+    def computations(self) -> tuple[Computation, ...]:
+        """What is computed of a record, in this order."""
+        return self._computations
+
+    @property
+    def time(self) -> Computation | None:
+        """The expression of the event time; None: it is a field."""
+        return self._time
+
+    @property
+    def metadata(self) -> tuple[str, ...]:
+        """The names of what is used of a record besides its value."""
+        return self._metadata
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The metadata that raw rows of all its topics carry beside their values."""
+        return carried_of(part.metadata for part in self.parts)
+
+    def asked_for(self, arguments: Sequence[Computation], metadata: Sequence[str]) -> Self:
+        """Return the source with what queries use, too: arguments of aggregates, and metadata."""
+        own = {one.name for one in self._computations if one.is_field}
+        more = {one.name: one for one in arguments if one.name not in own}
+        if not more and {*metadata} <= {*self._metadata}:
+            return self
+        found = self.model_copy()
+        found._computations = (*self._computations, *more.values())
+        names = (*self._metadata, *metadata, *metadata_in(arguments))
+        found._metadata = tuple(dict.fromkeys(names))
+        return found
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The names of the rules that only warn, in their order."""
+        return tuple(one.name for one in self._computations if one.role == "warn")
+
     @property
     def fates(self) -> Fates:
         """What can become of its records.
@@ -220,7 +341,8 @@ class Source(SpecModel):
         if FILTERED in withheld or any(part.duplicates is not None for part in self.parts):
             # Whoever reads a sum knows that nothing else was left out.
             withheld |= dict.fromkeys((FILTERED, DUPLICATE))
-        return (*BY_WINDOWS[:2], *withheld, *BY_WINDOWS[2:])
+        warned = dict.fromkeys(warning(name) for part in self.parts for name in part.warnings)
+        return (*BY_WINDOWS[:2], *withheld, *BY_WINDOWS[2:], *warned)
 
     def ordered_by(self, attribute: str) -> str:
         """Return the field that orders records under an attribute; for rows, the event time."""
@@ -247,13 +369,36 @@ class Source(SpecModel):
     @property
     def attributes(self) -> dict[str, AttributeType]:
         """The fields that a window may refer to, with their types in the window language."""
-        known = {name: _ATTRIBUTE_TYPES[type_.kind] for name, type_ in self.fields.items()}
+        kinds = ((name, type_.kind) for name, type_ in self.fields.items())
+        known: dict[str, AttributeType] = {n: _ATTRIBUTE_TYPES.get(k, "text") for n, k in kinds}
         return {**known, self.event_time.field: "time"}
 
     @property
     def parts(self) -> tuple[Source, ...]:
-        """The single-topic sources in it: itself, or both sides of a join."""
-        return (self,)
+        """The single-topic sources in it: itself, one for each topic, or both sides of a join."""
+        return (self,) if self.topics is None else self._of_topics
+
+    @cached_property
+    def _of_topics(self) -> tuple[Source, ...]:
+        topics = self.topics or {}
+        return tuple(
+            self.model_copy(
+                update={
+                    "topic": topic,
+                    "partitions": partitions,
+                    "topics": None,
+                    "joined": tuple(lane for lane in self.joined if lane.topic == topic),
+                }
+            )
+            for topic, partitions in topics.items()
+        )
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy; what follows from the fields is found anew."""
+        found = super().model_copy(update=update, deep=deep)
+        for name in {"fields", "_of_topics"} - {*(update or {})}:
+            found.__dict__.pop(name, None)
+        return found
 
     @property
     def secrets(self) -> dict[str, str]:
@@ -269,48 +414,6 @@ class Source(SpecModel):
             if rule.key is not None and rule.secret is not None
         }
 
-    @property
-    def founding(self) -> int:
-        """How many lanes the pipeline started with."""
-        return self.partitions - len(self.joined)
-
-    @property
-    def added_lanes(self) -> tuple[AddedLane, ...]:
-        """The added lanes of all topics, in the order of their numbers."""
-        added = (lane for part in self.parts for lane in part.joined)
-        return tuple(sorted(added, key=lambda lane: lane.number))
-
-    def place(self, number: int) -> tuple[Source, int]:
-        """Return the source and the partition of a lane."""
-        return self, number
-
-    def lane(self, number: int) -> str:
-        """Return the name of a lane, `topic/partition`; also of a foreign one."""
-        if number < 0:
-            partition, index = divmod(-1 - number, len(self.parts))
-            return f"{self.parts[index].topic}/{partition}"
-        source, partition = self.place(number)
-        return f"{source.topic}/{partition}"
-
-    def number(self, topic: str, partition: int) -> int | None:
-        """Return the number of a partition's lane; None: it is not read."""
-        before = 0
-        for part in self.parts:
-            if part.topic == topic:
-                if 0 <= partition < part.founding:
-                    return before + partition
-                return next((j.number for j in part.joined if j.partition == partition), None)
-            before += part.founding
-        return None
-
-    def foreign(self, topic: str) -> tuple[int, int]:
-        """Return `a, b`: an undeclared partition of a topic has the number `a * partition + b`.
-
-        The number is negative, and encodes both.
-        """
-        names = [part.topic for part in self.parts]
-        return -len(names), -1 - names.index(topic)
-
     def begins_at(self, number: int, attribute: str) -> int | None:
         """Return a lane's initial progress by an attribute; None: it has none.
 
@@ -322,11 +425,18 @@ class Source(SpecModel):
         at = (dict(lane.at).get(field) for lane in own.joined if lane.partition == partition)
         return next(at, None)
 
+    def _topics_without(self, gone: Collection[str]) -> dict[str, int] | None:
+        if self.topics is None:
+            return None
+        left = Counter(lane.topic for lane in self.joined if lane.name in gone)
+        return {topic: partitions - left[topic] for topic, partitions in self.topics.items()}
+
     def as_of(self, lanes: int) -> Source:
         """Return the source as it was before lanes from this number on were added."""
         gone = {lane.name for lane in self.joined if lane.number >= lanes}
         of = {name: disorder.without_lanes(gone) for name, disorder in self.disorder_of.items()}
-        earlier = {
+        earlier: dict[str, Any] = {
+            "topics": self._topics_without(gone),
             "partitions": self.partitions - len(gone),
             "joined": tuple(lane for lane in self.joined if lane.name not in gone),
             "disorder": self.disorder.without_lanes(gone),
@@ -334,28 +444,30 @@ class Source(SpecModel):
         }
         return self.model_copy(update=earlier)
 
-    @property
-    def lanes(self) -> str:
-        """A phrase that names the lanes, for messages."""
-        return ", ".join(f"{p.topic}/0 to {p.topic}/{p.partitions - 1}" for p in self.parts)
 
-    def refusal(self, topic: str, partition: int) -> str:
-        """Return the message about a record of a foreign lane."""
-        if any(part.topic == topic for part in self.parts):
-            return self.undeclared(f"{topic}/{partition}")
-        return f"source {topic!r}, partition {partition}: the pipeline reads {self.lanes}"
+def _with_topics(source: object) -> object:
+    """Give a source of several topics the name and the number of lanes that follow from them."""
+    if not isinstance(source, Mapping) or "topics" not in source:
+        return source
+    for key in ("topic", "partitions"):
+        if key in source:
+            msg = f"{key} does not go with topics, which gives each its number: take {key} out"
+            raise MistakeAt((key,), msg)
+    topics = source["topics"]
+    if not isinstance(topics, Mapping) or not topics:
+        msg = f"{shown(topics)}: name topics and their partitions, as {{payments: 3, refunds: 2}}"
+        raise MistakeAt(("topics",), msg)
+    counts = [number for number in topics.values() if type(number) is int and number > 0]
+    return {**source, "topic": "several", "partitions": sum(counts) or 1}
 
-    def undeclared(self, lane: str) -> str:
-        """Return the message about a partition that is not declared."""
-        return (
-            f"{lane} is a partition that the pipeline does not declare (it reads {self.lanes}): "
-            "the set of partitions is fixed, because how a topic is partitioned decides which "
-            "records are late; let a run go on with it by `slackwater topics FILE "
-            "--accept-partitions`, which tells what the file is to say of it, or declare it and "
-            "start a new run"
-        )
+
+def _located(error: MistakeAt) -> ValidationError:
+    """Return a mistake as pydantic's, so that it has the line of its part."""
+    kind = PydanticCustomError("value_error", "{said}", {"said": str(error)})
+    details = InitErrorDetails(type=kind, loc=error.path, input=None)
+    return ValidationError.from_exception_data("source", [details])
 
 
 def known_fields(source: Source) -> str:
     """Return the declared fields, for messages."""
-    return "known: " + (", ".join(source.fields) or "none")
+    return "known: " + (", ".join(source.named) or "none")

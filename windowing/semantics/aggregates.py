@@ -74,8 +74,11 @@ _SUBNORMAL_BITS = 1074
 _DIGITS = Context(prec=2500, Emax=999_999, Emin=-999_999)
 
 
-class IntSumError(ArithmeticError):
-    """A sum of ints that leaves int64: its row shows null, and names it."""
+class NoValueError(ArithmeticError):
+    """No row can show the value: it shows null, and names the aggregate.
+
+    A sum of ints that leaves int64, or a user's class that fails.
+    """
 
 
 def aggregate(spec: Aggregate, kind: Kind, values: Sequence[Scalar]) -> Value:
@@ -87,7 +90,7 @@ def aggregate(spec: Aggregate, kind: Kind, values: Sequence[Scalar]) -> Value:
         values: the field of all the window's records in canonical order, including nulls.
 
     Raises:
-        IntSumError: a sum of ints beyond 64 bits.
+        NoValueError: a sum of ints beyond 64 bits.
     """
     known = [value for value in values if value is not None]
     if not known:
@@ -131,7 +134,7 @@ def _of_numbers(spec: Aggregate, kind: Kind, numbers: list[int | float]) -> Valu
         return rounded(total)
     if not INT64_MIN <= total <= INT64_MAX:
         msg = f"{spec.name}: sum({spec.field}) is {total}, which does not fit 64 bits"
-        raise IntSumError(msg)
+        raise NoValueError(msg)
     return int(total)
 
 
@@ -154,42 +157,55 @@ def extreme(spec: Aggregate, pairs: Sequence[tuple[Scalar, Scalar]]) -> Scalar:
     return known[values.index(min(values) if spec.function == "argmin" else max(values))][1]
 
 
-def by_user(spec: Aggregate, rows: Mapping[tuple[int, int], Sequence[Scalar]]) -> Scalar:
+def by_user(spec: Aggregate, rows: Mapping[tuple[str, int, int], Sequence[Scalar]]) -> Scalar:
     """Compute a user's aggregate, record by record in canonical order, without `merge`.
 
     Args:
-        rows: by partition and offset of each record, the values of the fields; records with a null
+        rows: by the place of each record, the values of the fields; records with a null
             are skipped.
 
     Raises:
-        UserAggregateError: the class raised, or returned something invalid.
+        NoValueError: the class raised, or returned something invalid.
     """
     assert spec.user is not None  # noqa: S101 - only called for such aggregates
     known = {place: row for place, row in rows.items() if None not in row}
     if not known:
         return None
-    state = user_aggregate.call(spec.user, "init")
-    for (partition, offset), row in known.items():
-        try:
+    at = ""
+    try:
+        state = user_aggregate.call(spec.user, "init")
+        for (_, partition, offset), row in known.items():
+            at = f", at partition {partition}, offset {offset}"
             state = user_aggregate.call(spec.user, "update", state, *row)
-        except user_aggregate.UserAggregateError as error:
-            place = f"partition {partition}, offset {offset}"
-            raise user_aggregate.at_place(spec.user, error, place) from error
-    return user_aggregate.checked_result(spec.user, user_aggregate.call(spec.user, "result", state))
+        at = ""
+        user_aggregate.check_plain(spec.user, state)
+        shown = user_aggregate.call(spec.user, "result", state)
+        return user_aggregate.checked_result(spec.user, shown)
+    except user_aggregate.UserAggregateError as error:
+        msg = f"{spec.name}: {error}{at}"
+        raise NoValueError(msg) from error
 
 
 def refused_by(aggregates: Iterable[Aggregate], fields: Mapping[str, Scalar]) -> str | None:
-    """Return the first aggregate whose class refuses a record by its `check`; None: all take it.
+    """Return the first aggregate whose class refuses a record; None: all take it."""
+    found = refusal(aggregates, fields)
+    return None if found is None else found[0]
+
+
+def refusal(
+    aggregates: Iterable[Aggregate], fields: Mapping[str, Scalar]
+) -> tuple[str, str] | None:
+    """Return the first aggregate whose class refuses a record, and its words.
 
     A class is not asked about a record with a null, which it would not get.
     """
     for one in aggregates:
-        if one.user is None or not user_aggregate.checks(one.user):
+        if one.user is None:
             continue
         values = [fields[name] for name in one.fields]
         known = [value for value in values if value is not None]
-        if len(known) == len(values) and user_aggregate.refusal(one.user, known) is not None:
-            return one.name
+        if len(known) == len(values) and (said := user_aggregate.refusal(one.user, known)):
+            return one.name, said
     return None
 
 

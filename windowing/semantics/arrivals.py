@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from windowing.model.fates import DUPLICATE
+from windowing.model.fates import DUPLICATE, WARNED
 from windowing.model.file.changes import Change
 from windowing.semantics.changes import UndeclaredChange, judge
 from windowing.semantics.lanes import Lane, Progress
@@ -23,6 +23,7 @@ class ReadRecord:
         lane: `topic/partition`.
         progress: the progress before it, of its lane and key.
         content: the record, or the reason why it is a dead letter for all queries.
+        rank: that of its lane.
     """
 
     lane: str
@@ -30,11 +31,20 @@ class ReadRecord:
     offset: int
     progress: Progress
     content: Record | str
+    rank: int | None = None
 
     @property
     def withheld(self) -> str | None:
         """The name of the fate for which no window is to see it; None: it has none yet."""
         return self.content.withheld if isinstance(self.content, Record) else None
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """The names of what it counts for in all queries: what withholds it, and warnings."""
+        if not isinstance(self.content, Record):
+            return ()
+        withheld = () if self.content.withheld is None else (self.content.withheld,)
+        return (*withheld, *(WARNED + name for name in self.content.warned))
 
 
 def follow(
@@ -69,13 +79,15 @@ def follow(
                 if lane.timed is not None:
                     lane.timed.control(said)
             continue
-        content = "after_end" if ended else reader.read(entry.value, entry.append_us)
+        content = "after_end" if ended else reader.read_entry(entry)
         if isinstance(content, Record) and content.withheld is None:
             repeated = lane.original(content.ts_us, content.fields, entry.offset)
             if repeated is not None:
                 content = replace(content, withheld=DUPLICATE.name, repeats=repeated)
         met = lane.of_record(content.fields) if isinstance(content, Record) else lane.progress
-        arrivals.append(ReadRecord(lane.name, entry.partition, entry.offset, met, content))
+        arrivals.append(
+            ReadRecord(lane.name, entry.partition, entry.offset, met, content, lane.rank)
+        )
         if isinstance(content, Record):
             seen = content.withheld is None
             lane.record(place_of(content, attribute), content.fields, seen=seen)

@@ -58,7 +58,7 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
     views = Views(pipeline, log)
     arrivals, lanes = views.by(None).arrivals, views.by(None).lanes
     bad = [bad_value(a, a.content) for a in arrivals if isinstance(a.content, str)]
-    withheld = Counter(fate for arrival in arrivals if (fate := arrival.withheld) is not None)
+    of_all = Counter(name for arrival in arrivals for name in arrival.counts)
     dead = list(bad)
     rows: list[Row] = []
     counts: dict[str, Counts] = {}
@@ -68,7 +68,7 @@ def evaluate(pipeline: Pipeline, log: Iterable[LogEntry]) -> Outcome:
         refused, tally = outcomes(query, view.items)
         dead += refused
         tally[DEAD.name] += len(bad)
-        tally.update(withheld)
+        tally.update(of_all)
         counts[query.name] = Counts.of(pipeline.source.fates, len(arrivals), **tally)
     return Outcome(
         rows=sorted(rows, key=row_order),

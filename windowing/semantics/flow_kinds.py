@@ -27,7 +27,7 @@ from windowing.semantics.windows.by_value import ByValueDefinition
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.definition import FlowDefinition
 
-Place = tuple[int, int]
+Place = tuple[str, int, int]
 """Partition and offset of a record."""
 
 
@@ -83,7 +83,7 @@ class _Windows:
         query = self.query
         for shown in revisions(query, view.items, view.lanes, view.newest):
             if RowId(query.name, shown.wid, key_of(query, shown), shown.revision) == row:
-                return [(item.partition, item.offset) for item in shown.holds]
+                return [(item.source, item.partition, item.offset) for item in shown.holds]
         return []
 
     def unit_fields(self, topic: str) -> Sequence[str]:
@@ -133,7 +133,7 @@ class _Operators:
 
     def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
         return [
-            (item.partition, item.offset)
+            (item.source, item.partition, item.offset)
             for report in self._reports(source, view)
             if RowId(self.query.name, report.number, report.key, 0) == row
             for item in report.items

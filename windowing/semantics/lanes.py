@@ -41,6 +41,7 @@ class Lane:
         by_key: the progress of single keys.
         newest: the largest value of its records that windows see.
         counter: of the last control record whose signature was right; -1 before the first.
+        rank: the place of its topic among those of a source of several; None: of none.
         kept: its records by identity, where the source says what a duplicate is; else None.
         timed: the same lane by event time, which decides about duplicates; None: this is it, or
             there are none.
@@ -54,6 +55,7 @@ class Lane:
     by_key: dict[Scalar, Progress] = field(default_factory=dict)
     newest: Progress = -math.inf
     counter: int = -1
+    rank: int | None = None
     kept: KeptRecords | None = None
     timed: Lane | None = None
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from windowing.model.file.pipeline import Source
+from windowing.model.metadata import metadata_of
 
 
 class BadLogError(ValueError):
@@ -68,7 +69,7 @@ class LogOrder:
             raise BadLogError(_foreign(self._source, entry))
         offsets, contents = self._offsets[number], self._contents[number]
         previous = offsets[-1] if offsets else -1
-        content = hash((entry.value, entry.control, entry.append_us))
+        content = hash((entry.value, entry.control, entry.append_us, metadata_of(entry)))
         if entry.offset <= previous:
             at = bisect_left(offsets, entry.offset)
             first = contents[at] if offsets[at] == entry.offset else None

@@ -21,7 +21,7 @@ from windowing.model.file.pipeline import Query, Source
 from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key, Row, Scalar, Value
 from windowing.model.types import Kind
-from windowing.semantics.aggregates import IntSumError, aggregate, by_user, extreme, refused_by
+from windowing.semantics.aggregates import NoValueError, aggregate, by_user, extreme, refused_by
 from windowing.semantics.lanes import Lane
 from windowing.semantics.units import Item, Unit, WindowRevision, group_of, part_of
 from windowing.semantics.windows.classes import definition_of
@@ -129,23 +129,34 @@ def offsets_of(shown: WindowRevision) -> dict[str, tuple[int, int]]:
 def values_of(
     aggregates: Sequence[Aggregate], kinds: Mapping[str, Kind], shown: WindowRevision
 ) -> tuple[dict[str, Value], tuple[str, ...]]:
-    """Return the aggregates of a row by name, and which are null since they leave int64."""
+    """Return the aggregates of a row by name, and which have none to show."""
     values: dict[str, Value] = {}
     overflow = []
     for spec in aggregates:
         try:
             values[spec.name] = value_of(spec, kinds, shown)
-        except IntSumError:
+        except NoValueError:
             values[spec.name] = None
             overflow.append(spec.name)
     return values, tuple(overflow)
+
+
+def unshown(
+    aggregates: Sequence[Aggregate], kinds: Mapping[str, Kind], shown: WindowRevision
+) -> Iterator[str]:
+    """Yield why aggregates of a row have no value to show: those that `values_of` names."""
+    for spec in aggregates:
+        try:
+            value_of(spec, kinds, shown)
+        except NoValueError as error:
+            yield str(error)
 
 
 def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: WindowRevision) -> Value:
     """Return one aggregate over a revision's records; null for a tombstone.
 
     Raises:
-        IntSumError: it leaves int64.
+        NoValueError: no row can show it.
     """
     if shown.absorbed_by is not None:
         return None
@@ -154,10 +165,7 @@ def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: WindowRevision) 
     if spec.function == "python":
         return by_user(
             spec,
-            {
-                (item.partition, item.offset): [item.fields[name] for name in spec.fields]
-                for item in shown.holds
-            },
+            {item.place: [item.fields[name] for name in spec.fields] for item in shown.holds},
         )
     values = [item.fields[spec.field] for item in shown.holds]
     if spec.function in ("argmin", "argmax"):

@@ -28,6 +28,8 @@ class Item:
         value: the windowing attribute; the event time for windows over rows.
         source, partition, offset: its place in the log.
         progress: the progress before it, of its own lane and key.
+        rank: the place of its topic among those of a source of several; None: there is one, or
+            it is of a join.
     """
 
     value: int
@@ -36,6 +38,7 @@ class Item:
     offset: int
     progress: Progress
     fields: Mapping[str, Scalar]
+    rank: int | None = None
 
     @property
     def lane(self) -> str:
@@ -44,13 +47,17 @@ class Item:
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """Its place in the log, the tie-breaker for equal values."""
+        """Its place in the log."""
         return self.source, self.partition, self.offset
 
     @property
     def canonical(self) -> tuple[int, str, int, int]:
-        """Its place in the canonical order, by event time even under ORDER log."""
-        return self.value, self.source, self.partition, self.offset
+        """Its place in the canonical order, by event time even under ORDER log.
+
+        Topics have the order in which a source names them, which is written before their names.
+        """
+        topic = self.source if self.rank is None else f"{self.rank:06d} {self.source}"
+        return self.value, topic, self.partition, self.offset
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,22 @@ The order of the reasons is part of the contract: the first that applies is the 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from windowing.model.fates import Fate
+from windowing.model.computed import BUILT_IN, Computation
+from windowing.model.expressions.tree import names_in
 from windowing.model.file.changes import Change
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST
+from windowing.model.metadata import is_metadata, metadata_of
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
 from windowing.model.types import Kind
+from windowing.semantics.computing import Computing, EntryPlace
 from windowing.semantics.controls import (
     Bound,
     Control,
@@ -27,7 +31,9 @@ from windowing.semantics.controls import (
     reached,
     read_control,
 )
+from windowing.semantics.expressions import ExpressionFailure, value_of
 from windowing.semantics.formats import decoding, definition_of_step
+from windowing.semantics.log import LogEntry
 from windowing.semantics.times import read_time
 
 Reason = Literal[
@@ -43,6 +49,12 @@ Reason = Literal[
     "not_allowed",
 ]
 
+_NOWHERE = EntryPlace()
+
+
+class _NoTime:
+    """An expression of the event time has no value: it failed, or a field has another type."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -52,12 +64,14 @@ class Record:
         ts_us: event time, microseconds since 1970.
         fields: the declared fields; absent ones are None.
         withheld: the name of its fate, if no window is to see it.
+        warned: the names of the rules that only warn, and that it breaks.
         repeats: the offset of the record of its lane that a duplicate repeats.
     """
 
     ts_us: int
     fields: dict[str, Scalar]
     withheld: str | None = None
+    warned: tuple[str, ...] = ()
     repeats: int | None = None
 
 
@@ -86,30 +100,42 @@ class ValueReader:
         self._control, self._founding = source.control, pipeline.source.founding
         self._time, self._disorder = source.event_time, source.disorder
         self._joined = {lane.name for lane in source.joined}
-        self._types = source.fields
-        self._known = {*source.fields, source.event_time.field}
+        self._types = source.declared
+        self._by_expression, self._all_types = source.time, source.fields
+        timed = () if source.time is not None else (source.event_time.field,)
+        self._known = {*source.declared, *timed}
         self._ignore_unknown = source.unknown_fields == "ignore"
         self._earliest, self._places = pipeline.earliest, pipeline.placed_by
         grouping = pipeline.key_fields(number)
-        wanted = {name: type_.kind for name, type_ in source.fields.items()}
-        wanted[self._time.field] = self._time.spelling.kind
+        wanted = {name: type_.kind for name, type_ in source.declared.items()}
+        if self._by_expression is None:
+            wanted[self._time.field] = self._time.spelling.kind
         self._decode = decoding(source.format, wanted)
-        self._steps = [definition_of_step(step) for step in source.steps]
-        self._never_null = {name for name in grouping if not source.fields[name].nullable}
+        own = [step for step in source.steps if step.name not in BUILT_IN]
+        self._steps = [definition_of_step(step) for step in own]
+        self._computing = Computing(source, pipeline.placed_by, pipeline.earliest)
+        never_null = grouping & source.declared.keys()
+        self._never_null = {name for name in never_null if not source.declared[name].nullable}
 
-    def read(self, value: bytes | None, append_us: int | None) -> Record | str:
+    def read_entry(self, entry: LogEntry) -> Record | str:
+        """Return the record of an entry, or the first reason why its value is rejected."""
+        about = (entry.source, entry.partition, entry.offset, entry.append_us, metadata_of(entry))
+        return self.read(entry.value, entry.append_us, EntryPlace(*about))
+
+    def read(
+        self, value: bytes | None, append_us: int | None, place: EntryPlace = _NOWHERE
+    ) -> Record | str:
         """Return the record, or the first reason why the value is rejected.
 
         Args:
             value: the bytes; None: a null value.
             append_us: when the broker appended it; None: `max_ahead` is not checked.
+            place: its place in the log, which expressions may ask for.
         """
         document = self._decode(value)
         if document is None:
             return "malformed"
-        ts_us = read_event_time(
-            self._time, document.get(self._time.field), append_us, self._earliest
-        )
+        ts_us = self._event_time(document, append_us, place)
         if isinstance(ts_us, str):
             return ts_us
         if not self._ignore_unknown and any(name not in self._known for name in document):
@@ -122,18 +148,58 @@ class ValueReader:
             fields[name] = None if raw is None else read_scalar(type_.kind, raw)
             if fields[name] is None and not (raw is None and type_.nullable):
                 return "bad_type"
-        for name in self._places:
-            place = fields[name]
-            assert isinstance(place, int)  # noqa: S101 - windows are over ints alone, never null
-            if not self._earliest <= place < LATEST:
+        for name in self._places & self._types.keys():
+            at = fields[name]
+            assert isinstance(at, int)  # noqa: S101 - windows are over ints alone, never null
+            if not self._earliest <= at < LATEST:
                 return "bad_type"
+        return self._stepped(ts_us, fields, place)
+
+    def _stepped(self, ts_us: int, fields: dict[str, Scalar], place: EntryPlace) -> Record | str:
+        withheld: str | None = None
         for step in self._steps:
             found = step(ts_us, fields)
-            if isinstance(found, Fate):
-                return Record(ts_us, fields, found.name)
-            if found is not None:
+            if isinstance(found, str):
                 return found
-        return Record(ts_us, fields)
+            if found is not None:
+                withheld = found.name
+                break
+        computed = self._computing.of(fields, place, withheld=withheld is not None)
+        if computed.letter is not None:
+            return computed.letter
+        return Record(ts_us, fields, withheld or computed.fate, computed.warned)
+
+    def _event_time(
+        self, document: Mapping[str, object], append_us: int | None, place: EntryPlace
+    ) -> int | str:
+        raw = document.get(self._time.field)
+        if self._by_expression is not None:
+            raw = self._time_of(self._by_expression, document, place)
+        return "bad_event_time" if isinstance(raw, _NoTime) else self._judged(raw, append_us)
+
+    def _judged(self, raw: object, append_us: int | None) -> int | str:
+        if self._by_expression is not None and self._by_expression.type.kind == "timestamp":
+            assert raw is None or isinstance(raw, int)  # noqa: S101 - by its type
+            return legal_time(self._time, raw, append_us, self._earliest)
+        return read_event_time(self._time, raw, append_us, self._earliest)
+
+    def _time_of(
+        self, time: Computation, document: Mapping[str, object], place: EntryPlace
+    ) -> object:
+        """Return the value of the event time's expression; `_NoTime`: it has none."""
+        values: dict[str, Scalar] = {}
+        for name in {one.name for one in names_in(time.expression)}:
+            if is_metadata(name):
+                values[name] = place.value_of(name)
+                continue
+            raw = document.get(name)
+            values[name] = None if raw is None else read_scalar(self._types[name].kind, raw)
+            if values[name] is None and raw is not None:
+                return _NoTime()
+        try:
+            return value_of(time.expression, self._all_types, values)
+        except ExpressionFailure:
+            return _NoTime()
 
     def control(
         self, raw: bytes, append_us: int | None, lane: SignedLane
@@ -213,8 +279,15 @@ def read_event_time(
     if raw is None:
         return "missing_event_time"
     ts_us = read_time(rule.spelling, raw)
+    return "bad_event_time" if ts_us is None else legal_time(rule, ts_us, append_us, earliest_us)
+
+
+def legal_time(
+    rule: EventTime, ts_us: int | None, append_us: int | None, earliest_us: int = EARLIEST
+) -> int | Literal["missing_event_time", "time_out_of_range", "time_ahead"]:
+    """Return an event time, or the rejection reason; None: there is none."""
     if ts_us is None:
-        return "bad_event_time"
+        return "missing_event_time"
     if not (earliest_us <= ts_us < LATEST and rule.min_us <= ts_us < rule.max_us):
         return "time_out_of_range"
     if append_us is not None and rule.max_ahead_us is not None:

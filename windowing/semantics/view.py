@@ -92,6 +92,7 @@ def _lane(source: Source, number: int, attribute: str | None) -> Lane:
     progress = -math.inf if since is None else since
     disorder = part.disorder if attribute is None else source.generator_of(attribute)
     lane = Lane(name, disorder, attribute is not None, progress, progress)
+    lane.rank = rank_of(source, part.topic)
     if part.duplicates is not None:
         lane.kept = KeptRecords(part.duplicates)
         lane.timed = None if attribute is None else _lane(source, number, None)
@@ -110,7 +111,13 @@ def items_of(arrivals: Sequence[ReadRecord], attribute: str | None) -> list[Item
 def item_of(arrival: ReadRecord, record: Record, attribute: str | None) -> Item:
     """Return a valid record as windows over an attribute would see it."""
     place = (arrival.lane.rpartition("/")[0], arrival.partition, arrival.offset)
-    return Item(place_of(record, attribute), *place, arrival.progress, record.fields)
+    value, fields = place_of(record, attribute), record.fields
+    return Item(value, *place, arrival.progress, fields, arrival.rank)
+
+
+def rank_of(source: Source, topic: str) -> int | None:
+    """Return the place of a topic among those of a source of several; None: it has one."""
+    return None if source.topics is None else [*source.topics].index(topic)
 
 
 def effective(pipeline: Pipeline, log: Sequence[LogEntry]) -> Pipeline:

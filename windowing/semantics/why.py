@@ -18,11 +18,12 @@ from windowing.model.rows import Key, Scalar
 from windowing.model.source import Source
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
+from windowing.semantics.aggregates import refusal
 from windowing.semantics.arrivals import follow
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry, LogOrder
-from windowing.semantics.revisions import key_of, revisions
+from windowing.semantics.revisions import key_of, kinds_of, revisions, unshown
 from windowing.semantics.units import Item, WindowRevision, group_of, part_of
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.view import attribute_of, item_of, items_of, lanes_of
@@ -110,6 +111,8 @@ class Why:
         members: its records, in canonical order.
         refused: records that came too late for it, each with what became of it.
         withheld: records of its key and its time that no window sees, each with why.
+        unwanted: records within it that a user's class refuses, each with the reason and its words.
+        unshown: of the revisions sent, why an aggregate is null although it has records.
     """
 
     sought: WindowRef
@@ -122,6 +125,8 @@ class Why:
     revisions: Sequence[tuple[int, Progress, int]]
     members: Sequence[Member]
     refused: Sequence[tuple[Item, str]]
+    unwanted: Sequence[tuple[Item, str, str]]
+    unshown: Sequence[tuple[int, str]]
     withheld: Sequence[tuple[Item, str]] = ()
 
     @property
@@ -173,6 +178,12 @@ def why(pipeline: Pipeline, sought: WindowRef, log: Iterable[LogEntry]) -> Why:
         members=sorted(members.values(), key=lambda one: one.item.canonical),
         refused=list(_refused(sought, items, read.lanes, place[0], members)),
         withheld=[one for one in read.withheld if _lies_in(sought.query, place, one[0])],
+        unwanted=list(_unwanted(sought, items, place)),
+        unshown=[
+            (row.revision, said)
+            for row in sent
+            for said in unshown(query.aggregates, kinds_of(pipeline.source), row)
+        ],
     )
 
 
@@ -307,6 +318,18 @@ def _refused(
         found = finder.of(item)
         if wid in found["late"]:
             yield item, str(found["outcome"])
+
+
+def _unwanted(
+    sought: WindowRef, items: Sequence[Item], place: tuple[int, int, int]
+) -> Iterable[tuple[Item, str, str]]:
+    """Yield the records of the key that a class refuses, and that lie where the window does."""
+    _, start, end = place
+    for item in sorted(items, key=lambda item: item.canonical):
+        if start <= item.value < end and _is_of(sought, item):
+            found = refusal(sought.query.aggregates, item.fields)
+            if found is not None:
+                yield item, f"refused_by:{found[0]}", found[1]
 
 
 def _is_of(sought: WindowRef, item: Item) -> bool:

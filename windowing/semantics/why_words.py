@@ -55,6 +55,7 @@ class Explanation:
             what = "closed" if number == 0 else f"revision {number}"
             due = "" if instant == math.inf else f", due at {self._at(instant)}"
             yield f"{what}{due}: {_records(records)}"
+            yield from (f"  null: {said}" for of, said in found.unshown if of == number)
 
     def _records(self) -> Iterator[str]:
         members = self.found.members
@@ -73,6 +74,11 @@ class Explanation:
             yield f"{_records(len(refused))} came too late for it:"
         for item, outcome in refused[:_SHOWN]:
             yield f"  {self._spelled(item)}: {outcome}"
+        unwanted = self.found.unwanted
+        if unwanted:
+            yield f"{_records(len(unwanted))} within it {_are(len(unwanted))} refused by a class:"
+        for item, reason, said in unwanted[:_SHOWN]:
+            yield f"  {self._spelled(item)}: {reason}: {said}"
 
     def _withheld(self) -> Iterator[str]:
         withheld = self.found.withheld
@@ -139,11 +145,20 @@ class Explanation:
             ],
             "too_late": [{**_place(item), "outcome": outcome} for item, outcome in found.refused],
             "withheld": [{**_place(item), "outcome": fate} for item, fate in found.withheld],
+            "refused": [
+                {**_place(item), "reason": reason, "rule": said}
+                for item, reason, said in found.unwanted
+            ],
+            "null": [{"revision": number, "rule": said} for number, said in found.unshown],
         }
 
 
 def _records(number: int) -> str:
     return f"{number:,} record" + "s" * (number != 1)
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _place(item: Item) -> dict[str, object]:

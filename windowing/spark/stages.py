@@ -23,6 +23,7 @@ from windowing.engine.storage.parcel import PARCELS, Parcel
 from windowing.engine.storage.state import StateStore
 from windowing.engine.tuning import tuning
 from windowing.model import Pipeline
+from windowing.model.metadata import PARTITION, TIMESTAMP, is_metadata
 from windowing.model.source import PARTITIONS_MAX
 from windowing.runtime.output import SinkFrame, tagged
 from windowing.spark.sources.pieces import Batches, Stage
@@ -30,6 +31,17 @@ from windowing.spark.storage.shipped import packed, unpacked
 from windowing.spark.storage.store import Copies
 
 RAW_SCHEMA = "partition int, offset long, value binary, control binary, append_us long"
+
+
+def raw_schema(carried: Iterable[str]) -> str:
+    """Return `RAW_SCHEMA` and the columns of metadata that rows carry."""
+    columns = []
+    for name in carried:
+        escaped = name.replace("`", "``")
+        columns.append(f"`{escaped}` {'long' if name == TIMESTAMP else 'binary'}")
+    return ", ".join([RAW_SCHEMA, *columns])
+
+
 CHUNK_SCHEMA = "partition int, chunk binary"
 PARCEL_SCHEMA = "shard int, parcel binary"
 EMISSION_SCHEMA = "kind string, query string, frame binary"
@@ -57,19 +69,19 @@ def _rules(file: bytes) -> RulesOf:
 def rules_of(pipeline: Pipeline) -> RulesOf:
     """Return the rules of a pipeline's lanes; lanes of one source share them."""
 
-    @lru_cache(maxsize=2)
+    @lru_cache(maxsize=len(pipeline.source.parts))
     def of_source(first: int) -> ValueRules:
         return ValueRules.of(pipeline, first)
 
     @lru_cache(maxsize=PARTITIONS_MAX)
-    def of_signed(number: int) -> ValueRules:
+    def of_one(number: int) -> ValueRules:
         return ValueRules.of(pipeline, number)
 
     def of_lane(number: int) -> ValueRules:
         check_lane(pipeline.source, number)
         source, _ = pipeline.source.place(number)
-        if source.control.key is not None:
-            return of_signed(number)  # a signature is of one lane
+        if source.control.key is not None or PARTITION in source.metadata:
+            return of_one(number)  # a signature is of one lane, and so is its number
         return of_source(pipeline.source.number(source.topic, 0) or 0)
 
     return of_lane
@@ -138,7 +150,9 @@ def _messages(scans: Scanner, partition: int, chunks: list[pl.DataFrame]) -> pa.
 def _chunks(batch: pa.RecordBatch, rules: RulesOf) -> Iterator[tuple[int, pl.DataFrame]]:
     for partition, part in _by_partition(pl.DataFrame(batch)):
         ordered = in_order(part, "offset")
-        rows = RawRows(*(ordered[name] for name in _RAW_COLUMNS))
+        carried = {name: ordered[name] for name in ordered.columns if is_metadata(name)}
+        offsets, values, controls, append_us = (ordered[name] for name in _RAW_COLUMNS)
+        rows = RawRows(offsets, values, controls, append_us, carried)
         yield partition, pack(rows, rules(partition))
 
 

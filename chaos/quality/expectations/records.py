@@ -15,7 +15,7 @@ from great_expectations.compatibility import pydantic
 from chaos.quality.block import SHARE_MAX
 from chaos.quality.expectation import CONSERVED, FEW_DEAD, FEW_LATE, expectation
 from chaos.quality.frame_metric import FrameExpectation, Judgement
-from windowing.model.fates import BY_WINDOWS, READ, names
+from windowing.model.fates import BY_WINDOWS, READ, WARNED, names
 
 _OTHERS: Final = ("query", READ, "bad", "late")
 """The columns of a batch that are no fates."""
@@ -124,4 +124,8 @@ def _sum(row: dict[str, Any], read: int) -> str:
 
 
 def _fates(row: dict[str, Any]) -> dict[str, int]:
-    return {name: number for name, number in row.items() if name not in _OTHERS}
+    return {
+        name: number
+        for name, number in row.items()
+        if name not in _OTHERS and not name.startswith(WARNED)
+    }

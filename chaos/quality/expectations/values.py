@@ -1,4 +1,4 @@
-"""What is expected of values: sums fit int64, and each changes little from the windows before."""
+"""What is expected of values: that there is one, and that it changes little over the windows."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from chaos.quality.frame_metric import SHOWN, FrameExpectation, Judgement
 
 @expectation(SUMS_FIT)
 class ExpectSumsToFit(FrameExpectation):
-    """Expect no row, or few, whose sum of ints leaves int64, so that it is null.
+    """Expect no row, or few, with a null where a sum leaves int64 or a user's class fails.
 
-    Needs the column `overflow`, with the names of a row's sums that do; else null.
+    Needs the column `overflow`, with the names of a row's aggregates that do; else null.
 
     Args:
         max_share: at most this share of the rows, from 0 to 1.
     """
 
     max_share: float = pydantic.Field(0, description="Of the rows", ge=0, le=1)
-    description: str | None = "No sum of ints leaves int64."
+    description: str | None = "No sum of ints leaves int64, and no class of yours fails."
     metric_name: ClassVar[str] = "table.sums.overflow"
 
     @staticmethod
@@ -35,7 +35,8 @@ class ExpectSumsToFit(FrameExpectation):
 
     def judge(self, found: dict[str, Any], arguments: dict[str, Any]) -> Judgement:
         """Compare the share of rows."""
-        text = f"{found['marked']} of {found['rows']} rows have a sum that leaves int64"
+        what = "have an aggregate that leaves int64, or fails"
+        text = f"{found['marked']} of {found['rows']} rows {what}"
         if found["windows"]:
             first = found["windows"][0]
             text += f", as {first['overflow']} of window {first['window_id']}"

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from chaos.simulator.case import Event
 from chaos.simulator.draw.axis import Axis, number_axes, time_axis
 from chaos.simulator.draw.clock import draw_spelling
+from chaos.simulator.draw.computed import draw_metadata
 from chaos.simulator.draw.duplicates import repeat
 from chaos.simulator.draw.values import Values, draw_no_control, draw_poison, draw_raw
 from chaos.simulator.draw.wish import Wish
@@ -19,6 +20,7 @@ from windowing.model.progress import Heartbeat, OrderedPer, Punctuation
 from windowing.model.reading import JSON
 from windowing.model.registry import Registry
 from windowing.model.source import Source
+from windowing.model.types import FieldType
 from windowing.model.windows.sliding import is_sliding
 
 Lanes = tuple[tuple[Event, ...], ...]
@@ -103,13 +105,18 @@ def _is_cheap(pipeline: Pipeline) -> bool:
 
 def _largest(pipeline: Pipeline, records: int) -> dict[str, int]:
     """Return the limit of summed ints so that the sum of so many records fits into int64."""
-    ints = {name for name, type_ in pipeline.source.fields.items() if type_.kind == "int"}
+    ints = {name for name, type_ in _declared(pipeline) if type_.kind == "int"}
     summed = {
         aggregate.field
         for aggregate in _aggregates(pipeline)
         if aggregate.function == "sum" and aggregate.field in ints
     }
     return dict.fromkeys(summed, _INT64_MAX // records)
+
+
+def _declared(pipeline: Pipeline) -> Iterator[tuple[str, FieldType]]:
+    for part in pipeline.source.parts:
+        yield from part.declared.items()
 
 
 def _aggregates(pipeline: Pipeline) -> Iterator[Aggregate]:
@@ -125,6 +132,7 @@ def _units(pipeline: Pipeline) -> frozenset[str]:
         if window.traits.counts_arrivals
         and window.pattr is not None
         and pipeline.source.fields[window.pattr].kind == "int"
+        and window.pattr in pipeline.source.declared
         and pipeline.source.partitions > 1
     )
 
@@ -187,7 +195,7 @@ def _content(
         return rng.choice([{"raw": draw_raw(rng)}, {"control": draw_no_control(rng)}])
     time = source.event_time
     value = {time.field: draw_spelling(rng, ts_us, time.unit), **fields}
-    missing = [name for name in fields if fields[name] is None and source.fields[name].nullable]
+    missing = [name for name in fields if fields[name] is None and source.declared[name].nullable]
     for name in missing:
         if rng.random() < 0.5:
             del value[name]
@@ -196,9 +204,10 @@ def _content(
     if log.bad_values and rng.random() < 0.07:
         value |= draw_poison(rng, source, log.units | frozenset(log.numbers))
     if source.format == JSON:
-        return _appended(rng, log, ts_us, {"value": value})
+        return _appended(rng, log, ts_us, {"value": value} | draw_metadata(rng, source, ts_us))
     draw = FORMAT_DRAWS.required(source.format.name)
-    return _appended(rng, log, ts_us, {"raw": draw(source.format.data, value)})
+    raw = {"raw": draw(source.format.data, value)}
+    return _appended(rng, log, ts_us, raw | draw_metadata(rng, source, ts_us))
 
 
 def _appended(rng: random.Random, log: _Log, ts_us: int, event: Event) -> Event:
@@ -216,7 +225,7 @@ def _fields(rng: random.Random, log: _Log, number: int, rows: int) -> dict[str, 
     """Draw the fields of a lane's records, except for those that determine their windows."""
     source, _ = log.pipeline.source.place(number)
     apart = {source.event_time.field, *log.numbers, *log.units}
-    types = {name: type_ for name, type_ in source.fields.items() if name not in apart}
+    types = {name: type_ for name, type_ in source.declared.items() if name not in apart}
     units = {name: [number] * rows for name in log.units}
     table = log.values.table(rng, types, rows, log.largest)
     if log.keys and log.largest:

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
+from chaos.simulator.draw.computed import draw_computed, draw_topics
 from chaos.simulator.draw.duplicates import draw_duplicates
 from chaos.simulator.draw.generators import draw_disorder, draw_disorder_of, draw_keyed
 from chaos.simulator.draw.join import draw_join
@@ -121,7 +122,9 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
     if wish.provisional:
         _provisional(rng, document, kinds, clock)
+    draw_computed(document, wish)
     draw_duplicates(document, [source], clock, wish)
+    draw_topics(document, wish)
     return document
 
 

@@ -25,6 +25,7 @@ _RICHER = (
     *("approx_quantile(x, 50%)", "approx_quantile(w, 0.99, 5%)", "top_k(v, 2)", "top_k(x, 1)"),
     *("python:chaos.simulator.draw.swing:Swing(x)", "python:chaos.simulator.draw.swing:Swing(v)"),
     *(f"python:chaos.simulator.draw.swing:PickySwing({field})" for field in "xvw"),
+    *(f"python:chaos.simulator.draw.swing:BrittleSwing({field})" for field in "xvw"),
 )
 _SIZED = tuple(
     text

@@ -242,13 +242,13 @@ def draw_poison(rng: random.Random, source: Source, spared: frozenset[str]) -> d
     The fields `spared` keep their values.
     """
     time = source.event_time.field
-    names = [name for name in source.fields if name not in {time, *spared}]
+    names = [name for name in source.declared if name not in {time, *spared}]
     what = rng.choice(["time", "time", "unknown", "field", "field", "field", "several"])
     if what == "time":
         return {time: rng.choice((None, "x", 1.5, True, [1], 10**17, 2**63, -(10**30)))}
     if what == "unknown" or not names:
         return {rng.choice(["note", "slackwater_does_not_know"]): rng.choice([None, 1, "?"])}
-    spoilt = {name: _spoilt(rng, source.fields[name]) for name in rng.sample(names, 1)}
+    spoilt = {name: _spoilt(rng, source.declared[name]) for name in rng.sample(names, 1)}
     return {**spoilt, "note": None} if what == "several" else spoilt
 
 

@@ -73,6 +73,7 @@ class Wish:
             slices with it.
         same_class: whether all queries are of one class.
         duplicates: how often sources say what a duplicate is.
+        computed: how often they compute something of a record, and how often they have two topics.
     """
 
     classes: tuple[str, ...] = field(default_factory=_classes)
@@ -91,3 +92,4 @@ class Wish:
     alike: float = 0.35
     same_class: bool = False
     duplicates: float = 0.12
+    computed: float = 0.15

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from windowing.engine.reading.pack import RawRows
 from windowing.engine.tuning import tuning
+from windowing.model.metadata import TIMESTAMP
 from windowing.spark.sources.pieces import Batches
 
 RAW = pa.schema(
@@ -32,6 +33,10 @@ RawTask = Sequence[tuple[int, RawRows]]
 """What one task reads: consecutive records of some lanes."""
 
 _CUTS = 3
+
+
+def _carried_type(name: str) -> pa.DataType:
+    return pa.int64() if name == TIMESTAMP else pa.binary()
 
 
 class Between:
@@ -58,21 +63,30 @@ class Between:
 
         Files may have rows of a range in any order; where that is scanned in parts, in theirs.
         """
+        carried = [*dict.fromkeys(name for _, part in task for name in part.metadata)]
         rows = [
             (lane, *row)
             for lane, part in task
-            for row in zip(part.offsets, part.values, part.controls, part.append_us, strict=True)
+            for row in zip(
+                part.offsets,
+                part.values,
+                part.controls,
+                part.append_us,
+                *(part.metadata.get(name, [None] * len(part.offsets)) for name in carried),
+                strict=True,
+            )
         ]
         if len(rows) < tuning().scanned_rows:
             self.rng.shuffle(rows)
         cut = [
-            (lane, offset, piece, control, append_us)
-            for lane, offset, value, control, append_us in rows
+            (lane, offset, piece, *others)
+            for lane, offset, value, *others in rows
             for piece in pieces_of(value)
         ]
-        columns = zip(zip(*cut, strict=True), RAW, strict=True)
+        schema = pa.schema([*RAW, *((name, _carried_type(name)) for name in carried)])
+        columns = zip(zip(*cut, strict=True), schema, strict=True)
         arrays = [pa.array(values, field.type) for values, field in columns]
-        yield from self._sent([pa.RecordBatch.from_arrays(arrays, schema=RAW)])
+        yield from self._sent([pa.RecordBatch.from_arrays(arrays, schema=schema)])
 
     def grouped(
         self, messages: Sequence[pa.RecordBatch], slots: Sequence[int]

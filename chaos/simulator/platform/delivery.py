@@ -7,22 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from chaos.simulator.case import PlannedBatch, SimulatedRecord
+from chaos.simulator.case import PlannedBatch
 from chaos.simulator.platform.sink import Ends
 from windowing.engine.reading.pack import RawRows
 
 SENT_AGAIN = ("chunk delivered twice", "records sent again")
 """The faults that redeliver records to a lane."""
-
-
-def raw(lane: Sequence[SimulatedRecord]) -> RawRows:
-    """Return a lane's records as columns."""
-    return RawRows(
-        offsets=[record.offset for record in lane],
-        values=[record.value for record in lane],
-        controls=[record.control for record in lane],
-        append_us=[record.append_us for record in lane],
-    )
 
 
 def chunks_of(

@@ -20,7 +20,7 @@ from chaos.simulator.platform.between import Between
 from chaos.simulator.platform.change import RunFile
 from chaos.simulator.platform.cluster import SimulatedCluster
 from chaos.simulator.platform.death import Fate, JobDied
-from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, cut_otherwise, end_of, raw
+from chaos.simulator.platform.delivery import SENT_AGAIN, chunks_of, cut_otherwise, end_of
 from chaos.simulator.platform.disks import Scratch
 from chaos.simulator.platform.execution import Execution
 from chaos.simulator.platform.read_back import read_back
@@ -31,6 +31,7 @@ from chaos.simulator.platform.state import StateDamaged, Task, Values
 from chaos.simulator.platform.tables import Rival, TableFolder
 from chaos.simulator.platform.tasks import EngineUnderTest, Tasks, seeded
 from windowing.engine.changes import QueriesChanged, after_all
+from windowing.engine.reading.batches import raw_rows
 from windowing.engine.storage.state import MemoryStore
 from windowing.engine.tuning import tuned
 from windowing.model.file.pipeline import Pipeline
@@ -58,7 +59,8 @@ class SimulatedJob:
         case: Case,
     ) -> None:
         self._case, self._parts, self._scratch = case, parts, Scratch()
-        self.log = [raw(lane) for lane in lanes]
+        places = map(pipeline.source.place, range(len(lanes)))
+        self.log = [raw_rows(own, source) for own, (source, _) in zip(lanes, places, strict=True)]
         self._files, self.sink = parts.state(), parts.sink()
         self.planned: list[Ends] = []
         self._disk = TableFolder(self._scratch, self.planned, len(self.log)) if case.disk else None

@@ -64,7 +64,7 @@ def test_a_pipeline_has_a_page_whose_buttons_start_dag_runs(
     logged_in.find_element(By.XPATH, "//button[starts-with(text(), 'Stop')]").click()
     named = presence_of_element_located((By.XPATH, "//code[starts-with(text(), 'manual__')]"))
     run_id = wait.until(named).text
-    logged_in.get(f"{airflow.airflow_url}/dags/{DAG}/runs/{run_id}")
+    logged_in.get(f"{airflow.airflow_url}/dags/{DAG}.stop/runs/{run_id}")
     shows(logged_in, "stop")
 
 

@@ -104,13 +104,14 @@ def text(browser: webdriver.Chrome, panel: str) -> str:
     return "".join(one.text for one in browser.find_elements(By.ID, panel))
 
 
-def until_done(airflow: Endpoints, dag_run: str, task: str) -> None:
-    """Wait until a task has succeeded."""
+def until_done(airflow: Endpoints, started: tuple[str, str], task: str) -> None:
+    """Wait until a task of a DAG's run has succeeded."""
+    dag, dag_run = started
     with AirflowApi(airflow) as api:
 
         def done() -> bool:
-            state = api.tasks(NAME, dag_run).get(task)
-            assert state not in ("failed", "upstream_failed"), api.log(NAME, dag_run, task)
+            state = api.tasks(dag, dag_run).get(task)
+            assert state not in ("failed", "upstream_failed"), api.log(dag, dag_run, task)
             return state == "success"
 
         wait_for(done, f"{task} of {dag_run}")
@@ -134,14 +135,14 @@ def running(airflow: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Run
         log_in(browser, airflow, OPERATOR)
         # By itself: all of Airflow's own page beside it is work for two cores.
         browser.get(f"{airflow.airflow_url}/pipelines/{NAME}/")
-        _, deployment = press(browser, "deploy")
+        deployment = press(browser, "deploy")
         until_done(airflow, deployment, "wait_for_progress")
         send(airflow, tides.SPLIT, len(LOG))
         until_done(airflow, deployment, "publish")
         (run,) = {one["run"] for one in rows_of(airflow, "metrics")}
         found = Running(airflow, run)
         found.open(browser)
-        _, verification = press(browser, "verify", run=run)
+        verification = press(browser, "verify", run=run)
         until_done(airflow, verification, "verify")
     return found
 
@@ -288,7 +289,7 @@ def test_stop_stops_the_job(browser: webdriver.Chrome, running: Running) -> None
     log_in(browser, running.airflow, OPERATOR)
     running.open(browser)
     batches = dict(terms(browser))["Batches"]
-    _, stopping = press(browser, "stop")
+    stopping = press(browser, "stop")
     until_done(running.airflow, stopping, "stop")
     running.open(browser, once=f"{running.run}: stopped")
     assert browser.find_element(By.CSS_SELECTOR, "header .light").text == "yellow"

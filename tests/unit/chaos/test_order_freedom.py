@@ -46,7 +46,7 @@ def test_a_class_that_fails_is_found_with_one_record(name: str, said: str) -> No
 
 
 def test_a_plain_sum_of_ints_has_no_counterexample() -> None:
-    """Near the limits of 64 bits a run stops, which is not a result that depends on order."""
+    """A sum that leaves 64 bits does so in any order."""
     assert counter_example(f"{HERE}:PlainIntSum", ["int"], attempts=200) is None
 
 

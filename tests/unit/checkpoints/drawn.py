@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -46,7 +47,7 @@ def files() -> dict[str, Path]:
 
 def frozen(text: str) -> str:
     """The text of a pipeline file with a class of ours, which never changes, for each of a user."""
-    text = text.replace("swing:PickySwing(", "swing:Swing(")
+    text = re.sub(r"swing:(Picky|Brittle)Swing\(", "swing:Swing(", text)
     for module, ours in _FROZEN.items():
         text = text.replace(f"python:{module}:", f"python:{ours}:")
     return text

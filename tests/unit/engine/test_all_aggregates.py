@@ -12,8 +12,7 @@ from tests.strategies import HARD_FLOATS, Entry
 from windowing.engine.reading.batches import batches, interleave
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.fields import SIGNATURES, usage
-from windowing.model.rows import row_lines
-from windowing.model.user.user_aggregate import UserAggregateError
+from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import run
 from windowing.semantics import evaluate
 
@@ -80,8 +79,19 @@ def test_all_aggregates_at_once(rows: int) -> None:
     assert found == defined
 
 
-@pytest.mark.parametrize("name", ["Failing", "Odd", "Keeping"])
-def test_a_class_that_fails_stops_the_run_and_is_named(name: str) -> None:
-    pipeline = _pipeline({"a": f"python:tests.unit.engine.user_classes:{name}(delay)"})
-    with pytest.raises(UserAggregateError, match=f"user_classes:{name}"):
-        run(pipeline, batches(_log(1), 10))
+@pytest.mark.parametrize("name", ["Failing", "Odd", "Keeping", "FailingMerge"])
+def test_a_class_that_always_fails_stops_nothing(name: str) -> None:
+    pipeline = _pipeline(
+        {"a": f"python:tests.unit.engine.user_classes:{name}(delay)", "s": "sum(delay)"}
+    )
+    log = _log(9)
+    found, defined = run(pipeline, batches(log, 10)), evaluate(pipeline, log)
+    if name == "FailingMerge":  # the definition merges nothing
+        assert any(row.overflow == ("a",) for row in found.rows)
+        return
+    assert [*row_lines(found.rows)] == [*row_lines(defined.rows)]
+    assert [*dead_letter_lines(found.dead_letters)] == [*dead_letter_lines(defined.dead)]
+    if name == "Keeping":  # its state of one record is none
+        assert {letter.reason for letter in found.dead_letters} >= {"refused_by:a"}
+    else:
+        assert {row.overflow for row in found.rows if row.values["s"] is not None} == {("a",)}

@@ -209,7 +209,7 @@ def test_the_expectation_is_on_where_a_query_can_overflow() -> None:
     rows = final(query, found.rows(query))
     assert judged(rows) == (
         False,
-        "1 of 2 rows have a sum that leaves int64, as s of window 492345",
+        "1 of 2 rows have an aggregate that leaves int64, or fails, as s of window 492345",
     )
     assert judged(rows, 0.5)[0]
 

@@ -363,10 +363,10 @@ NO_FACTS = {
     (Join, "operator"),
 }
 FACTS: dict[type, set[str]] = {
-    EventTime: {"field", "unit", "fraction", "min_us", "max_us", "max_ahead_us"},
+    EventTime: {"field", "expr", "unit", "fraction", "min_us", "max_us", "max_ahead_us"},
     Source: {
-        *("topic", "partitions", "format", "event_time", "fields", "disorder", "disorder_of"),
-        *("idle_timeout_us", "unknown_fields", "dense", "joined", "control", "steps"),
+        *("topic", "partitions", "format", "event_time", "declared", "disorder", "disorder_of"),
+        *("idle_timeout_us", "unknown_fields", "dense", "joined", "control", "steps", "topics"),
         "duplicates",
     },
     Duplicates: {"by", "within_us"},

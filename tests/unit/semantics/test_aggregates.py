@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import HARD_FLOATS
 from windowing.model.fields import Aggregate
-from windowing.semantics.aggregates import IntSumError, aggregate, exact_sum, rounded
+from windowing.semantics.aggregates import NoValueError, aggregate, exact_sum, rounded
 
 hard = st.sampled_from(HARD_FLOATS) | st.floats(allow_nan=False, allow_infinity=False)
 lists = st.lists(hard, min_size=1, max_size=12)
@@ -68,6 +68,6 @@ def test_sums_of_ints_are_ints_of_64_bits() -> None:
     spec = Aggregate("s", "sum", "v")
     assert aggregate(spec, "int", [2**63 - 1, 1, -1]) == 2**63 - 1
     for numbers in ([2**63 - 1, 1], [-(2**63), -1]):
-        with pytest.raises(IntSumError, match="does not fit 64 bits"):
+        with pytest.raises(NoValueError, match="does not fit 64 bits"):
             aggregate(spec, "int", numbers)
     assert repr(aggregate(spec, "float", [1.0, 2.0])) == "3.0"

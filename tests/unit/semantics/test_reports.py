@@ -89,7 +89,5 @@ def test_the_records_of_a_row_are_those_that_it_spans(case: Case) -> None:
         identity = RowId(row.query, row.window_id, row.key, row.revision)
         held = meaning_of(query).held_by(pipeline.source, views.of(query), identity)
         assert len(held) == row.records
-        spans = {
-            f"{pipeline.source.topic}/{lane}": [o for p, o in held if p == lane] for lane, _ in held
-        }
+        spans = {f"{topic}/{lane}": [o for _, p, o in held if p == lane] for topic, lane, _ in held}
         assert {lane: (min(own), max(own)) for lane, own in spans.items()} == row.offsets

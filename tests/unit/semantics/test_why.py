@@ -53,7 +53,7 @@ def test_what_is_said_of_a_window_is_what_was_sent_of_it(kind: str, data: st.Dat
             pipeline.source, view, RowId(query.name, row.window_id, row.key, one.revision)
         )
     }
-    assert {(one.item.partition, one.item.offset) for one in found.members if one.sent} == held
+    assert {one.item.place for one in found.members if one.sent} == held
 
 
 # Most small logs have no late record, which is what is looked for.

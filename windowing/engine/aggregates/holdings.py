@@ -2,7 +2,8 @@
 
 A user's state is msgpack of plain values, merged by the user's class: one binary column, null over
 no records, and a Python call per record and merge. `slackwater check-aggregate` checks that its
-merge is order-independent.
+merge is order-independent. A state that the class fails to make is `FAILED`, and so is what is
+merged with it: its row shows null.
 """
 
 from __future__ import annotations
@@ -10,25 +11,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
+from typing import Final
 
-import msgspec
 import numpy as np
 import polars as pl
+from msgspec.msgpack import Decoder, Ext, encode
 
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.ranks import VALUE
 from windowing.engine.aggregates.sketches import bin_numbers, bins_per_octave, hashes
 from windowing.engine.columns import OFFSET, PARTITION, field_column, state_column
 from windowing.model.fields import Aggregate
+from windowing.model.rows import Scalar
 from windowing.model.user.user_aggregate import (
     State,
     UserAggregateError,
-    at_place,
     call,
     check_plain,
     checked_result,
 )
+
+_WIDE: Final = 1
+"""The extension of msgpack for an integer beyond 64 bits: little-endian, with a sign."""
+
+FAILED: Final = encode(Ext(2, b""))
+"""What is stored instead of a state that the class failed to make."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +55,10 @@ class UserState:
 
     def lift(self, records: pl.DataFrame) -> pl.Series:
         """Return the state of each single record; null if one of its values is."""
-        states = list[bytes | None]()
-        try:
-            for row in records.select(self.values).iter_rows():
-                states.append(None if None in row else self._encoded(self._of_one(row)))
-        except UserAggregateError as error:
-            lane, offset = records.select(PARTITION, OFFSET).row(len(states))
-            raise at_place(self.reference, error, f"partition {lane}, offset {offset}") from error
+        states = [
+            None if None in row else self._encoded(partial(self._of_one, row))
+            for row in records.select(self.values).iter_rows()
+        ]
         return pl.Series(self.column, states, dtype=pl.Binary)
 
     def _of_one(self, row: tuple[int | float | str, ...]) -> State:
@@ -69,23 +74,69 @@ class UserState:
     def _merged(self, states: Sequence[bytes]) -> bytes:
         if len(states) == 1:
             return states[0]
-        decoded = map(msgspec.msgpack.decode, states)
-        return self._encoded(reduce(lambda a, b: call(self.reference, "merge", a, b), decoded))
+        if FAILED in states:
+            return FAILED
+        decoded = map(_DECODER.decode, states)
+        return self._encoded(
+            lambda: reduce(lambda a, b: call(self.reference, "merge", a, b), decoded)
+        )
 
-    def _encoded(self, state: State) -> bytes:
-        check_plain(self.reference, state)
-        return msgspec.msgpack.encode(state)
+    def _encoded(self, make: Callable[[], State]) -> bytes:
+        try:
+            state = make()
+            check_plain(self.reference, state)
+        except UserAggregateError:
+            return FAILED
+        try:
+            return encode(state)
+        except OverflowError:
+            return encode(_widened(state))
 
-    def results(self, partials: pl.DataFrame) -> list[int | float | str | None]:
-        """Return the class's result for each state."""
-        return [
-            None
-            if data is None
-            else checked_result(
-                self.reference, call(self.reference, "result", msgspec.msgpack.decode(data))
-            )
-            for data in partials[self.column].to_list()
-        ]
+    def results(self, partials: pl.DataFrame) -> list[Scalar]:
+        """Return the class's result for each state; null if it fails."""
+        return [None if data is None else self._result(data)[0] for data in self._states(partials)]
+
+    def failed(self, partials: pl.DataFrame, results: pl.Series) -> pl.Series:
+        """Return which of the `results` are null since the class fails."""
+        states = zip(self._states(partials), results.is_null(), strict=True)
+        found = [null and data is not None and self._result(data)[1] for data, null in states]
+        return pl.Series(found, dtype=pl.Boolean)
+
+    def _states(self, partials: pl.DataFrame) -> list[bytes | None]:
+        return partials[self.column].to_list()
+
+    def _result(self, data: bytes) -> tuple[Scalar, bool]:
+        """Return the result of a state, and whether there is none since the class fails."""
+        if data == FAILED:
+            return None, True
+        try:
+            found = call(self.reference, "result", _DECODER.decode(data))
+            return checked_result(self.reference, found), False
+        except UserAggregateError:
+            return None, True
+
+
+def _widened(state: State) -> State:
+    """Return a state with an extension for each integer that msgpack has no type for."""
+    match state:
+        case list():
+            return [_widened(part) for part in state]
+        case dict():
+            return {name: _widened(part) for name, part in state.items()}
+        case int() if state.bit_length() > _MSGPACK_BITS:
+            size = state.bit_length() // 8 + 1
+            return Ext(_WIDE, state.to_bytes(size, "little", signed=True))
+    return state
+
+
+_MSGPACK_BITS: Final = 63
+
+
+def _narrowed(_: int, data: memoryview) -> int:
+    return int.from_bytes(data, "little", signed=True)
+
+
+_DECODER: Final = Decoder(ext_hook=_narrowed)
 
 
 def bag_of(aggregate: Aggregate, order: str) -> Bag | None:

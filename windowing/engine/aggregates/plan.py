@@ -144,10 +144,8 @@ class Accumulators:
     def results(self, partials: pl.DataFrame) -> list[pl.Series]:
         """Return the aggregates' values, one column each, in the order of the query.
 
-        A sum of integers is null where its exact total leaves int64.
-
-        Raises:
-            UserAggregateError: a user's class returned something invalid.
+        A sum of integers is null where its exact total leaves int64, a user's aggregate where its
+        class fails.
         """
         results = []
         for aggregate, type_ in zip(self._aggregates, self._types, strict=True):
@@ -156,16 +154,28 @@ class Accumulators:
         return results
 
     def overflow(self, partials: pl.DataFrame, results: Sequence[pl.Series]) -> pl.Series:
-        """Name the sums of `results` that are null as they leave int64; null: none of a state."""
+        """Name the values of `results` that are null although they should not be.
+
+        Sums of ints that leave int64, and aggregates of users whose class fails; null: none.
+        """
         named: list[list[str] | None] = [None] * len(partials)
         for aggregate, values in zip(self._aggregates, results, strict=True):
-            if aggregate.name in self._may_overflow and values.null_count():
-                counts = partials[self.schema.sums[aggregate.fields[0]].count]
-                rows = (values.is_null() & (counts > 0)).arg_true().to_list()
-                took_effect("overflown sums", len(rows))
-                for row in rows:
-                    named[row] = [*(named[row] or ()), aggregate.name]
+            if not values.null_count():
+                continue
+            for row in self._unshown(aggregate, values, partials).arg_true().to_list():
+                named[row] = [*(named[row] or ()), aggregate.name]
         return pl.Series(OVERFLOW, named, dtype=pl.List(pl.String))
+
+    def _unshown(self, one: Aggregate, values: pl.Series, partials: pl.DataFrame) -> pl.Series:
+        if one.name in self.schema.users:
+            failed = self.schema.users[one.name].failed(partials, values)
+            took_effect("failures of a class", int(failed.sum()))
+            return failed
+        if one.name not in self._may_overflow:
+            return pl.repeat(False, len(values), eager=True)
+        beyond = values.is_null() & (partials[self.schema.sums[one.fields[0]].count] > 0)
+        took_effect("overflown sums", int(beyond.sum()))
+        return beyond
 
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         name, field, function = aggregate.name, aggregate.field, aggregate.function

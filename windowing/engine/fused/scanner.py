@@ -33,6 +33,7 @@ class Account(msgspec.Struct, array_like=True):
         withheld: offset and fate of records that no window sees, a frame as bytes; None: none.
         refused: by query, the dead letters of records that a user's aggregate refuses, a frame as
             bytes; only queries that have any.
+        warned: how many records break each rule that only warns, by the name of the count.
     """
 
     rows: int
@@ -42,6 +43,7 @@ class Account(msgspec.Struct, array_like=True):
     claims: list[Claim] = []
     withheld: bytes | None = None
     refused: dict[str, bytes] = {}
+    warned: dict[str, int] = {}
 
 
 class Provisional(msgspec.Struct, array_like=True):
@@ -115,6 +117,7 @@ class Scanner:
             claims=[*reading.claims],
             withheld=None if reading.withheld is None else to_bytes(reading.withheld),
             refused=refused,
+            warned=dict(reading.warned),
         )
         return messages
 

@@ -180,6 +180,7 @@ class Settler:
         tally.take(pl.Series([chunk.first, chunk.last]), account.data, from_bytes(account.bad))
         if account.withheld is not None:
             tally.withhold(from_bytes(account.withheld))
+        tally.warn(account.warned)
         scans = {}
         for clock, data in account.records.items():
             records, reached = from_bytes(data), before[clock].progress_us

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline
+from windowing.model.metadata import carried, metadata_of
 from windowing.model.run_errors import BrokenEnvelope
+from windowing.model.source import Source
 
 
 class Entry(Protocol):
@@ -81,15 +83,24 @@ def _by_lane(batch: list[Entry], pipeline: Pipeline | None) -> dict[int, RawRows
             number = pipeline.source.number(entry.source, entry.partition)
         assert number is not None  # noqa: S101 - ensured by `checked`
         parts.setdefault(number, []).append(entry)
-    return {
-        number: RawRows(
-            offsets=[entry.offset for entry in part],
-            values=[entry.value for entry in part],
-            controls=[entry.control for entry in part],
-            append_us=[entry.append_us for entry in part],
-        )
-        for number, part in parts.items()
-    }
+    sources = {} if pipeline is None else {n: pipeline.source.place(n)[0] for n in parts}
+    return {number: raw_rows(part, sources.get(number)) for number, part in parts.items()}
+
+
+def raw_rows(entries: Sequence[Entry], source: Source | None = None) -> RawRows:
+    """Return entries of one lane as raw rows.
+
+    Args:
+        source: says what of their metadata is used; None: nothing.
+    """
+    names = () if source is None else carried(source.metadata)
+    return RawRows(
+        offsets=[entry.offset for entry in entries],
+        values=[entry.value for entry in entries],
+        controls=[entry.control for entry in entries],
+        append_us=[entry.append_us for entry in entries],
+        metadata={name: [metadata_of(one).carried(name) for one in entries] for name in names},
+    )
 
 
 def interleave(entries: Iterable[Entry], seed: int) -> Iterator[Entry]:

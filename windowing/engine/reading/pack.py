@@ -7,18 +7,30 @@ read by column, others that are clean at once, and doubtful ones exactly, one at
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from windowing.engine.columns import COUNTER, FATE, KIND, OFFSET, REFUSAL, TIME, field_column
+from windowing.engine.columns import (
+    COUNTER,
+    FATE,
+    KIND,
+    OFFSET,
+    REFUSAL,
+    TIME,
+    field_column,
+    field_of,
+)
 from windowing.engine.effects import took_effect
+from windowing.engine.reading.computing import computed, with_letters
 from windowing.engine.reading.control import ControlError, ControlVerdict, read_control
 from windowing.engine.reading.decoders.decoder import DTYPES
+from windowing.engine.reading.metadata import Carried, metadata_columns
 from windowing.engine.reading.objects import BadValue
-from windowing.engine.reading.refusals import shown, spelled
+from windowing.engine.reading.refusals import Detail, shown, spelled
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.steps import check_instant, progress_key
 from windowing.engine.reading.values import reading_of
@@ -41,12 +53,15 @@ class RawRows:
         values: bytes of each value; None is a tombstone.
         controls: the control header's JSON if the row is a control record, else None.
         append_us: the broker's append time, or None if unknown.
+        metadata: by name, what else is used of the records
+            (`windowing.engine.reading.metadata.Carried`).
     """
 
     offsets: Sequence[int] | pl.Series
     values: Sequence[bytes | None] | pl.Series
     controls: Sequence[bytes | None] | pl.Series
     append_us: Sequence[int | None] | pl.Series
+    metadata: Carried = field(default_factory=dict)
 
     def part(self, start: int, stop: int) -> RawRows:
         """Return the rows from position `start` up to `stop`."""
@@ -55,6 +70,7 @@ class RawRows:
             self.values[start:stop],
             self.controls[start:stop],
             self.append_us[start:stop],
+            {name: column[start:stop] for name, column in self.metadata.items()},
         )
 
 
@@ -66,19 +82,60 @@ def pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         above), `ts_us` (i64: event time, a control record's bound, or an instant that true time had
         reached), `refusal` (text, for BAD: see `windowing.engine.reading.refusals`; for CHANGE,
         which may be refused, its JSON), a column for each declared field, named `=field` (for
-        BOUND_ON, the bound's field), where a step withholds records, `fate` (text, null for most),
-        and where control records are signed, `counter` (i64).
+        BOUND_ON, the bound's field), and for each that is computed; where a step withholds records,
+        `fate` (text, null for most); where control records are signed, `counter` (i64); and where
+        rules only warn, `warned` (i64: a bit for each that does not hold).
     """
     columns = _Columns.of(rows)
-    uniform = reading_of(rules).uniform(columns.data, columns.append_us)
+    metadata = [*metadata_columns(columns.offsets, columns.append_us, rows.metadata, rules)]
+    chunk = _decoded(columns, metadata if rules.time is not None else [], rules)
+    if not rules.computations and not rules.metadata:
+        return chunk
+    chunk, judged = computed(chunk.with_columns(*metadata), rules, data=DATA, bad=BAD)
+    return with_letters(chunk, judged, columns.values, rules)
+
+
+def read_record(rows: RawRows, rules: ValueRules) -> tuple[int, dict[str, Any]]:
+    """Return the event time and all fields of one record, those that are computed too.
+
+    Raises:
+        BadValue: it is a dead letter for all queries.
+    """
+    (row,) = pack(rows, rules).to_dicts()
+    if row[KIND] != DATA:
+        reason = json.loads(row[REFUSAL])[0] if row[KIND] == BAD else "malformed"
+        raise BadValue(reason)
+    return row[TIME], {name: row[field_column(name)] for name in rules.known_fields}
+
+
+def refusal_of(rows: RawRows, rules: ValueRules) -> Detail:
+    """Return why one record is a dead letter for all queries.
+
+    Raises:
+        BadValue: it is none.
+    """
+    (row,) = pack(rows, rules).to_dicts()
+    if row[KIND] != BAD:
+        raise BadValue("malformed")
+    return Detail(*json.loads(row[REFUSAL])[1:])
+
+
+def _decoded(columns: _Columns, metadata: Sequence[pl.Series], rules: ValueRules) -> pl.DataFrame:
+    """Return a chunk without what is computed.
+
+    Args:
+        metadata: what the event time uses.
+    """
+    uniform = reading_of(rules).uniform(columns.data, columns.append_us, metadata)
     if uniform is None:
-        return _pack(columns.rows(), rules)
+        return _pack(columns.rows(metadata), rules)
     found, certain = uniform
     took_effect("read by shape", int(certain.sum()))
     if certain.all():
         return _chunk(columns.offsets, found.get_columns(), rules)
     read = _chunk(columns.offsets.filter(certain), found.filter(certain).get_columns(), rules)
-    others = _pack(columns.where(~certain).rows(), rules)
+    rest = [column.filter(~certain) for column in metadata]
+    others = _pack(columns.where(~certain).rows(rest), rules)
     places = pl.concat([certain.arg_true(), (~certain).arg_true()])
     return pl.concat([read, others])[places.arg_sort()]
 
@@ -112,9 +169,11 @@ class _Columns(NamedTuple):
         """Return some of the rows."""
         return _Columns(*(column.filter(chosen) for column in self))
 
-    def rows(self) -> RawRows:
+    def rows(self, metadata: Sequence[pl.Series] = ()) -> RawRows:
         """Return the rows as lists, for decoders that go from one to the next."""
-        return RawRows(*(column.to_list() for column in self))
+        offsets, values, controls, append_us = (column.to_list() for column in self)
+        named = {field_of(column.name) or "": column for column in metadata}
+        return RawRows(offsets, values, controls, append_us, named)
 
 
 def _pack(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
@@ -133,7 +192,8 @@ def _fast(rows: RawRows, rules: ValueRules) -> pl.DataFrame | None:
     """Decode rows that are all clean; None if any is doubtful."""
     if any(control is not None for control in rows.controls):
         return None
-    found = reading_of(rules).clean(list(rows.values), list(rows.append_us))
+    metadata = [pl.Series(column) for column in rows.metadata.values()]
+    found = reading_of(rules).clean(list(rows.values), list(rows.append_us), metadata)
     return None if found is None else _chunk(rows.offsets, found.get_columns(), rules)
 
 
@@ -158,8 +218,8 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     fates: list[str | None] = []
     fields: dict[str, list[Any]] = {name: [] for name in rules.fields}
     reading, absent = reading_of(rules), dict.fromkeys(rules.fields)
-    for offset, value, control, append_us in zip(
-        rows.offsets, rows.values, rows.controls, rows.append_us, strict=True
+    for place, (offset, value, control, append_us) in enumerate(
+        zip(rows.offsets, rows.values, rows.controls, rows.append_us, strict=True)
     ):
         record: dict[str, Any] = absent
         refusal = ts_us = counter = fate = None
@@ -171,7 +231,8 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
                 record = absent | record
                 refusal = opened.body.decode() if kind == CHANGE and opened.body else None
             else:
-                draft = reading.exact(value, append_us)
+                own = {name: column[place] for name, column in rows.metadata.items()}
+                draft = reading.exact(value, append_us, own)
                 kind, ts_us, record = DATA, draft.ts_us, draft.fields
                 fate = None if draft.fate is None else draft.fate.name
         except BadValue as bad:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from windowing.engine.reading.control import Gate
 from windowing.engine.reading.objects import BadValue
+from windowing.model.computed import BUILT_IN, Computation
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.progress import Delays, Heartbeat
 from windowing.model.reading import JSON, PartSpec
 from windowing.model.source import Source
-from windowing.model.types import Kind
+from windowing.model.types import FieldType, Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +23,7 @@ class ValueRules:
 
     Attributes:
         event_time: the field of the time, and the legal instants.
-        fields: per declared field, its kind and whether null is allowed.
+        fields: per field of values, its kind and whether null is allowed.
         key_fields: the fields that some query groups by.
         ignore_unknown: undeclared fields are ignored instead of refused.
         earliest: the earliest time, or value of another attribute, that the sink can hold.
@@ -29,6 +31,11 @@ class ValueRules:
         progress_attr: the field whose values have their own progress, or None.
         steps: what else is done to them, in this order.
         withholds: whether a step may keep records from windows.
+        computations: the expressions that are evaluated behind the steps, in their order.
+        known_fields: all fields, and those that are computed, with their types.
+        metadata: the names of what is used of a record besides its value.
+        lane: topic and partition; partition 0 stands for all unless it is used.
+        time: the expression of the event time; None: it is a field.
     """
 
     event_time: EventTime
@@ -43,15 +50,21 @@ class ValueRules:
     format: PartSpec = JSON
     steps: tuple[PartSpec, ...] = ()
     withholds: bool = False
+    computations: tuple[Computation, ...] = ()
+    known_fields: Mapping[str, FieldType] = field(default_factory=dict)
+    metadata: tuple[str, ...] = ()
+    lane: tuple[str, int] = ("", 0)
+    time: Computation | None = None
 
     @classmethod
     def of(cls, pipeline: Pipeline, number: int = 0) -> ValueRules:
         """Return a pipeline's rules for a lane; they differ only between the sides of a join."""
-        source, _ = pipeline.source.place(number)
+        source, partition = pipeline.source.place(number)
+        declared = source.declared
         return cls(
             event_time=source.event_time,
-            fields={name: (kind.kind, kind.nullable) for name, kind in source.fields.items()},
-            key_fields=pipeline.key_fields(number),
+            fields={name: (kind.kind, kind.nullable) for name, kind in declared.items()},
+            key_fields=pipeline.key_fields(number) & declared.keys(),
             ignore_unknown=source.unknown_fields == "ignore",
             earliest=pipeline.earliest,
             placed_by=pipeline.placed_by,
@@ -59,8 +72,13 @@ class ValueRules:
             progress_attr=source.disorder.progress_attr,
             gate=Gate.of(pipeline, number),
             format=source.format,
-            steps=source.steps,
+            steps=tuple(step for step in source.steps if step.name not in BUILT_IN),
             withholds=any(step.withholds is not None for step in source.steps),
+            computations=source.computations,
+            known_fields=source.fields,
+            metadata=source.metadata,
+            lane=(source.topic, partition),
+            time=source.time,
         )
 
     @property
@@ -80,11 +98,13 @@ class ValueRules:
 
     def known(self, name: str) -> bool:
         """Return whether a value may have a field of this name."""
-        return name in self.fields or name == self.event_time.field
+        return name in self.fields or (name == self.event_time.field and self.time is None)
 
     @property
     def wanted(self) -> dict[str, Kind]:
         """The members that a decoder looks for: the event time's and the declared fields."""
+        if self.time is not None:
+            return {name: kind for name, (kind, _) in self.fields.items()}
         time = self.event_time.spelling.kind
         return {self.event_time.field: time, **{n: kind for n, (kind, _) in self.fields.items()}}
 

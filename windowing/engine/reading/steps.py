@@ -37,6 +37,7 @@ class Draft:
         members: what the value has, as decoded.
         append_us: the broker's append time, or None where it is not known.
         fate: why it is withheld from windows; None: it is not.
+        metadata: what else is used of the record, by name.
     """
 
     members: Mapping[str, Any]
@@ -44,6 +45,7 @@ class Draft:
     ts_us: int = 0
     fields: dict[str, Any] = field(default_factory=dict)
     fate: Fate | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Step:
@@ -211,6 +213,16 @@ def _event_time(value: Any, append_us: int | None, rules: ValueRules) -> int:
     ts_us = time_us(value, rule.spelling)
     if ts_us is None:
         raise BadValue("bad_event_time")
+    return check_time(ts_us, append_us, rules)
+
+
+def check_time(ts_us: int, append_us: int | None, rules: ValueRules) -> int:
+    """Check that an event time is legal, and return it.
+
+    Raises:
+        BadValue: `time_out_of_range` or `time_ahead`.
+    """
+    rule = rules.event_time
     if not rules.first_us <= ts_us < rule.end_us:
         raise BadValue("time_out_of_range")
     ahead_us = rule.max_ahead_us
@@ -240,6 +252,15 @@ def _typed(value: Any, kind: str, nullable: bool) -> Any:
             return None
         raise BadValue("bad_type")
     return _READERS[kind](value)
+
+
+def typed(value: Any, name: str, rules: ValueRules) -> Any:
+    """Return a field's value, which is not null, as its type has it.
+
+    Raises:
+        BadValue: `bad_type`.
+    """
+    return _typed(value, rules.fields[name][0], nullable=True)
 
 
 def _int(value: Any) -> int:

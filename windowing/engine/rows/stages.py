@@ -60,6 +60,19 @@ def shown(row: Mapping[str, Any]) -> dict[str, Scalar]:
     return {field: value for field, value in fields if field is not None}
 
 
+class HandlerFailure(Exception):
+    """A handler of a user's class raised.
+
+    Attributes:
+        error: what it raised.
+        row: the newest of the records that it was called with, in the step's table.
+    """
+
+    def __init__(self, error: user_operator.UserOperatorError, row: int) -> None:
+        super().__init__(str(error))
+        self.error, self.row = error, row
+
+
 Take = Callable[[PortOutput, int], None]
 """Receives what an operator sends, and the instant of its clock."""
 
@@ -172,9 +185,11 @@ def _calling(step: UserStep) -> Handle:
         seen = [shown(one) for one in rows]
         arguments: list[Any] = [partition, *([] if row is None else [shown(row)]), seen]
         records = [one[ROW] for one in rows]
-        for values in user_operator.send(
-            step.reference, step.settings, step.outputs, name, arguments
-        ):
+        try:
+            sent = user_operator.send(step.reference, step.settings, step.outputs, name, arguments)
+        except user_operator.UserOperatorError as error:
+            raise HandlerFailure(error, records[-1] if row is None else row[ROW]) from error
+        for values in sent:
             yield {ROW: records, VALUES: values}
 
     return handle

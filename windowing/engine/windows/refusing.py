@@ -27,7 +27,7 @@ from windowing.model.user import user_aggregate
 
 @dataclass(frozen=True)
 class Refusing:
-    """The aggregates of one query whose classes have a `check`."""
+    """The aggregates of one query that are users' classes."""
 
     query: str
     aggregates: Sequence[Aggregate]
@@ -39,9 +39,10 @@ class Refusing:
         Raises:
             UserAggregateError: a class cannot be used.
         """
-        users = (one for one in query.aggregates if one.user is not None)
-        checking = [one for one in users if user_aggregate.checks(str(one.user))]
-        return cls(query.name, checking) if checking else None
+        users = [one for one in query.aggregates if one.user is not None]
+        for one in users:
+            user_aggregate.load(str(one.user))
+        return cls(query.name, users) if users else None
 
     def split(self, part: LanePart, scan: Scan) -> tuple[Scan, pl.DataFrame]:
         """Return what windows see of a chunk, and the dead letters of the other records."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from windowing.model.errors import printable
+from windowing.model.errors import cut, printable
 
 _SHOWN = 72
 """The most characters of an expression that a message repeats."""
+_LIST = 300
+"""The most characters of a list of names: the excerpt behind it must not be cut off."""
 
 
 class ExpressionError(ValueError):
@@ -30,7 +32,7 @@ def known(names: Iterable[str], hint: str = "") -> str:
     Args:
         hint: what was said before of what may be meant.
     """
-    return f"{' There' if hint.endswith('?') else '; there'} are {', '.join(names)}"
+    return f"{' There' if hint.endswith('?') else '; there'} are {cut(', '.join(names), _LIST)}"
 
 
 def excerpt(text: str, at: int) -> str:

@@ -328,7 +328,8 @@ class _Parser:
         arguments = self._list(form.usage)
         if not form.least <= len(arguments) <= (form.most or len(arguments)):
             many = f"{form.least} to {form.most}" if form.most != form.least else f"{form.most}"
-            msg = f"{name} takes {many} arguments, as {form.usage}; here are {len(arguments)}"
+            plural = "s" * (form.most != 1)
+            msg = f"{name} takes {many} argument{plural}, as {form.usage}, not {len(arguments)}"
             self._refuse(msg, token)
         if name == "round":
             return self._round(arguments, token.at)

@@ -15,8 +15,12 @@ from windowing.model.expressions.errors import ExpressionError
 _SIGNS = frozenset(("=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "||", *"()[],."))
 _WORD = re.compile(r"\$?[^\W\d]\w*")
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
-_SAID_OTHERWISE = {"!=": "write <>", "==": "write =", "::": "write cast(x AS int)"}
-_SAID_OTHERWISE |= {"%": "write a mod b", "//": "write a div b"}
+_SAID_OTHERWISE = {
+    "!=": "write <>",
+    "==": "write =",
+    "%": "write a mod b",
+    "::": "write cast(x AS int)",
+}
 
 
 Kind = Literal["word", "key", "text", "number", "sign", "end"]

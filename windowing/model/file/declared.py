@@ -17,8 +17,10 @@ from pydantic import (
     model_validator,
 )
 
+from windowing.model.arguments import of_queries
 from windowing.model.emission import Accumulation, Early, Late
 from windowing.model.file.conflicts import Conflict
+from windowing.model.file.file_tests import FileTest, TestName
 from windowing.model.join import Join, JoinedSource
 from windowing.model.names import PipelineName, QueryName
 from windowing.model.operators.file import OperatorFile, StepsFile, section
@@ -29,7 +31,7 @@ from windowing.model.sinks import Sink, parse_sink
 from windowing.model.source import Source, SpecModel
 
 # Placeholder for the source of a join that cannot be parsed.
-_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "fields": {}, "disorder": Unordered()}
+_UNKNOWN: dict[str, Any] = {"topic": "", "partitions": 1, "declared": {}, "disorder": Unordered()}
 
 _QueryFile = Annotated[
     Annotated[QueryFile, Tag("[window]")]
@@ -61,6 +63,7 @@ class Declared(SpecModel):
         upkeep: of its tables, on a schedule; None: only on demand.
         conflicts: the names that lanes of a log have given to different queries; a log makes them.
         forgotten: names of queries that a log does not change; `queries forget` writes them.
+        tests: logs, and the rows that they have to give, by name; they change no result.
     """
 
     name: PipelineName
@@ -78,6 +81,7 @@ class Declared(SpecModel):
     upkeep: Upkeep | None = None
     conflicts: dict[QueryName, Conflict] = Field(default_factory=dict)
     forgotten: tuple[QueryName, ...] = ()
+    tests: dict[TestName, FileTest] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -94,6 +98,14 @@ class Declared(SpecModel):
             # Validating the section again as a field gives its problems their lines.
             return {**data, "source": Source.model_construct(**_UNKNOWN)}
         return {**data, "join": join, "source": JoinedSource.of(join)}
+
+    @model_validator(mode="after")
+    def _source_for_queries(self) -> Self:
+        """Have the source compute what queries aggregate."""
+        if self.join is None:
+            computed, metadata = of_queries(self.query_files.values(), self.source.named)
+            self.__dict__["source"] = self.source.asked_for(computed, metadata)
+        return self
 
     @model_validator(mode="after")
     def _some_query(self) -> Self:

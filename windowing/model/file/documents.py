@@ -68,14 +68,17 @@ def known_keys(model: Any, path: Sequence[object]) -> list[str]:
         {
             field.alias or name
             for kind in _plain(kinds)
-            if issubclass(kind, BaseModel)
+            if isinstance(kind, type) and issubclass(kind, BaseModel)
             for name, field in kind.model_fields.items()
         }
     )
 
 
-def _plain(kinds: Iterable[Any], tag: object = None) -> Iterator[type]:
-    """Yield the classes that are meant by annotations: of a union all, or those of a tag."""
+def _plain(kinds: Iterable[Any], tag: object = None) -> Iterator[Any]:
+    """Yield the classes that are meant by annotations: of a union all, or those of a tag.
+
+    Lists and mappings are yielded with what is in them.
+    """
     for kind in kinds:
         if (origin := get_origin(kind)) is Annotated:
             tags = [one.tag for one in get_args(kind)[1:] if isinstance(one, Tag)]
@@ -83,7 +86,7 @@ def _plain(kinds: Iterable[Any], tag: object = None) -> Iterator[type]:
                 yield from _plain(get_args(kind)[:1], None if tag in tags else tag)
         elif origin in (Union, UnionType):
             yield from _plain(get_args(kind), tag)
-        elif isinstance(kind, type):
+        elif isinstance(kind, type) or origin in (dict, list, tuple):
             yield kind
 
 
@@ -167,6 +170,9 @@ _EXAMPLES = {
     "max_ahead": "max_ahead: 1 day",
     "policy": "policy: dead_letter (or drop, update)",
     "mode": "mode: generous (or consistent)",
+    "tests": "tests: {one record: {given: […], expect: {hourly: [{window_id: 0}]}}}",
+    "given": 'given: [\'s/0 0 {"ts": 1, "v": 5}\', \'s/0 1 control {"bound": 20}\']',
+    "expect": "expect: {hourly: [{window_id: 0, values: {n: 1}}], dead_letters: []}",
 }
 
 _OF_A_SIDE = "window: 10 minutes or, with operator: join, SLIDING count(100)"

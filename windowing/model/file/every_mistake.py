@@ -32,7 +32,7 @@ _PLAUSIBLE: Final[dict[Path, Any]] = {
 
 _OPTIONAL: Final = {
     *("late", "retention", "early", "accumulation", "shards", "sink", "schedule", "quality"),
-    "upkeep",
+    *("upkeep", "tests"),
 }
 _OWN: Final = (["window"], ["group_by"], ["aggregates"])
 """Parts of a query whose rules do not depend on what was put right elsewhere."""

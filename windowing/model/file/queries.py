@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
+from windowing.model.arguments import checked_aggregate
 from windowing.model.emission import Retention, check_early, check_idle
 from windowing.model.errors import meant
-from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.model.fields import Aggregate
 from windowing.model.file.declared import Declared
 from windowing.model.join import PAIRS, PLACE, Join
 from windowing.model.limits import check_lengths, check_reach
@@ -272,7 +273,5 @@ def _aggregates(query: QueryFile, source: Source, here: tuple[str, ...]) -> tupl
     for name, text in query.aggregates.items():
         with _blaming(*here, "aggregates", name):
             check_field_name(name)
-            aggregate = parse_aggregate(name, text)
-            check_aggregate(aggregate, source.fields)
-        result.append(aggregate)
+            result.append(checked_aggregate(name, text, source))
     return tuple(result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,12 +32,24 @@ def with_lanes(pipeline: Pipeline, lanes: Iterable[AddedLane]) -> Pipeline:
         by_topic[lane.topic].append(lane)
     document = load(pipeline.text)
     for source in _sources(document):
-        added = by_topic.get(source["topic"])
-        if added:
-            source["partitions"] = max(lane.partition for lane in added) + 1
-            source["joined"] = _record(added)
+        counts, joined = {}, list[AddedLane]()
+        for topic in source.get("topics", [source.get("topic")]):
+            if added := by_topic.get(topic):
+                counts[topic] = max(lane.partition for lane in added) + 1
+                joined += added
+        if joined:
+            source.update(_counted(source.get("topics"), counts))
+            source["joined"] = _record(sorted(joined, key=lambda lane: lane.number))
     text = spell(document, width=100)
     return parse_pipeline(text, f"{pipeline.name} with {', '.join(sorted(by_topic))} grown")
+
+
+def _counted(topics: Mapping[str, int] | None, counts: Mapping[str, int]) -> dict[str, Any]:
+    """Return how many partitions there are, as a source says it."""
+    if topics is not None:
+        return {"topics": {**topics, **counts}}
+    (number,) = counts.values()
+    return {"partitions": number}
 
 
 def spelled(topic: str, lanes: Sequence[AddedLane]) -> str:

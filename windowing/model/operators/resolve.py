@@ -9,9 +9,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
+from windowing.model.arguments import checked_aggregate
 from windowing.model.emission import Late
 from windowing.model.errors import shown
-from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.model.fields import Aggregate
 from windowing.model.file.declared import Declared
 from windowing.model.names import check_field_name
 from windowing.model.operators.file import OperatorFile, StepFile, StepsFile
@@ -242,9 +243,7 @@ class _OperatorContext:
         for name, text in self.file.aggregates.items():
             with self.within("aggregates", name):
                 check_field_name(name)
-                one = parse_aggregate(name, text)
-                check_aggregate(one, self.source.fields)
-                yield one
+                yield checked_aggregate(name, text, self.source)
 
     def _sort(self, window: WindowClause) -> SortStep:
         with self.within("by"):

@@ -1,9 +1,12 @@
 """Aggregates that users write: a class with `init`, `update`, `merge` and `result`.
 
 The engine stores partial states as msgpack, so a state consists of plain values: None, booleans,
-64-bit integers, floats, strings, lists, and dicts with string keys. It may be serialized and
+integers of any size, floats, strings, lists, and dicts with string keys. It may be serialized and
 restored between any two calls. A pipeline file names the class, which only a run or a check
 imports. `slackwater check-aggregate` checks that `merge` does not depend on order; a run cannot.
+
+A class that fails ends no run. If it fails for one record alone, that record is a dead letter; if
+for several together, their row shows null, and names the aggregate.
 """
 
 from __future__ import annotations
@@ -43,8 +46,8 @@ class UserAggregate(Protocol):
     """The protocol of a user's class, which takes no arguments and is stateless.
 
     Two members are optional. A static `check(*values)` raises for the values of a record that the
-    class cannot take: the record is then a dead letter of the query, and `update` never sees it.
-    `states` names the kind of its states: a run continues with changed code of the same name.
+    class does not want, although `update` could take them: see `refusal`. `states` names the kind
+    of its states: a run continues with changed code of the same name.
     """
 
     returns: Returns
@@ -69,7 +72,7 @@ class UserAggregateError(ValueError):
 
 
 class BeyondInt64(UserAggregateError):
-    """An integer in a state or a result that overflows 64 bits, which stops the run."""
+    """A result that is an integer beyond 64 bits, which no row can show."""
 
 
 @cache
@@ -160,42 +163,30 @@ def call(reference: str, method: str, *arguments: Any) -> Any:
         raise UserAggregateError(msg) from error
 
 
-def checks(reference: str) -> bool:
-    """Return whether a class says by `check` which values it takes.
+def refusal(reference: str, values: Sequence[int | float | str]) -> str | None:
+    """Return the words in which a class refuses a record; None: it takes it.
+
+    It refuses a record by its `check`, or by failing to make a state of this record alone.
 
     Raises:
         UserAggregateError: as for `load`.
     """
-    return callable(getattr(load(reference), "check", None))
-
-
-def refusal(reference: str, values: Sequence[int | float | str]) -> str | None:
-    """Return the words in which a class that `checks` refuses a record; None: it takes it."""
+    made = load(reference)
     try:
-        load(reference).check(*values)  # type: ignore[attr-defined]
+        if callable(check := getattr(made, "check", None)):
+            check(*values)
+        check_plain(reference, made.update(made.init(), *values))
+    except UserAggregateError as error:
+        return str(error)
     except raisable() as error:
         return words(error)
     return None
-
-
-def at_place(reference: str, error: UserAggregateError, place: str) -> UserAggregateError:
-    """Return an error in `update` with the record's place and what to do about such records."""
-    if isinstance(error, BeyondInt64):
-        return BeyondInt64(f"{error}, at {place}")
-    remedy = (
-        "its check took the record: let it refuse it, too"
-        if checks(reference)
-        else "give the class a static check(value) that raises for it, and the record is a dead "
-        "letter (docs/extending.md)"
-    )
-    return UserAggregateError(f"{error}, at {place}; {remedy}")
 
 
 def check_plain(reference: str, state: State) -> None:
     """Check that a state can be serialized and restored unchanged, and is small enough.
 
     Raises:
-        BeyondInt64: an integer in it overflows 64 bits.
         UserAggregateError: it contains a value that is not plain, or is too large or too deep.
     """
     level, parts, characters = [state], 0, 0
@@ -203,7 +194,7 @@ def check_plain(reference: str, state: State) -> None:
         if not level:
             return
         parts += len(level)
-        characters += sum(len(part) for part in level if type(part) is str)
+        characters += sum(map(_length, level))
         if parts > _PARTS_MAX or characters > _CHARACTERS_MAX:
             msg = (
                 f"python:{reference}: its state holds more than {_PARTS_MAX:,} values or "
@@ -220,6 +211,12 @@ def check_plain(reference: str, state: State) -> None:
     raise UserAggregateError(msg)
 
 
+def _length(part: State) -> int:
+    if type(part) is int:
+        return part.bit_length() // 8
+    return len(part) if type(part) is str else 0
+
+
 def _inside(part: State) -> Iterable[State]:
     if type(part) is list:
         return part
@@ -228,19 +225,13 @@ def _inside(part: State) -> Iterable[State]:
 
 def _check_part(reference: str, part: object) -> None:
     """Check that one part of a state, without its children, survives serialization."""
-    if type(part) is int and not INT64_MIN <= part <= INT64_MAX:
-        msg = (
-            f"python:{reference}: its state holds {shown_value(part)}, which does not fit 64 bits: "
-            "keep a float or a text instead, or group by a finer key"
-        )
-        raise BeyondInt64(msg)
     odd = type(part) not in _PLAIN or (type(part) is str and not is_text(part))
     if type(part) is dict:
         odd = any(type(key) is not str for key in part)
     if odd:
         msg = (
             f"python:{reference}: its state holds {shown_value(part)}, a {type(part).__name__}: "
-            "use None, bool, int of 64 bits, float, str, list, and dict with str keys"
+            "use None, bool, int, float, str, list, and dict with str keys"
         )
         raise UserAggregateError(msg)
 
@@ -249,7 +240,8 @@ def checked_result(reference: str, value: object) -> int | float | str | None:
     """Return a result as a row shows it; -0.0 becomes 0.0.
 
     Raises:
-        UserAggregateError: the type is not the declared one, an integer is beyond 64 bits, or NaN.
+        BeyondInt64: it is an integer beyond 64 bits.
+        UserAggregateError: the type is not the declared one, or it is NaN.
     """
     returns = load(reference).returns
     match value:

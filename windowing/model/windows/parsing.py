@@ -8,7 +8,8 @@ Source: as for `windowing.model.windows.language`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from windowing.model.errors import WindowError
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
@@ -27,6 +28,8 @@ from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session, session_of
 from windowing.model.windows.sliding import Sliding
 from windowing.model.windows.window import ROW_NUM, Window
+
+_EVENT_TIME: Final = "event_time"
 
 _LANGUAGE: tuple[Callable[[ResolvedClauses], Window | None], ...] = (
     *(RowWindow.of, Sliding.of, Landmark.of),
@@ -62,7 +65,17 @@ def parse_window(
     types: dict[str, AttributeType] = {**attributes, ROW_NUM: "rows"}
     if not isinstance(source, str) and (kind := own_kind(source)) is not None:
         return own_window(kind, source, types)
-    return _judge(read_clauses(source), types, group_by)
+    return _judge(_with_time(read_clauses(source), types), types, group_by)
+
+
+def _with_time(clauses: Clauses, types: Mapping[str, AttributeType]) -> Clauses:
+    """Give the event time its own name where it is called `event_time`, as it always may be."""
+    if _EVENT_TIME in types:
+        return clauses
+    time = next((name for name, type_ in types.items() if type_ == "time"), None)
+    if clauses.wattr == _EVENT_TIME:
+        return replace(clauses, wattr=time)
+    return replace(clauses, rattr=time) if clauses.rattr == _EVENT_TIME else clauses
 
 
 def _judge(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[str]) -> Window:

@@ -240,9 +240,14 @@ class Stage:
             key = one.key if isinstance(one.key, tuple) else ()
             row = [dict(self._tuples[one.tuples[0]].fields)] if single else []
             arguments = [key, *row, [dict(item.fields) for item in rows]]
-            for values in user_operator.send(
-                step.reference, step.settings, step.outputs, name, arguments
-            ):
+            try:
+                sent = user_operator.send(
+                    step.reference, step.settings, step.outputs, name, arguments
+                )
+            except user_operator.UserOperatorError as error:
+                newest = self._tuples[one.tuples[0]] if single else rows[-1]
+                raise error.at(newest.lane, newest.offset) from error
+            for values in sent:
                 yield self._sent(one, rows, values)
 
 

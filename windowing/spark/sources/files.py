@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from windowing.engine.tuning import tuning
 from windowing.files.places import is_remote, place
+from windowing.model.metadata import KEY, TIMESTAMP, header_of, is_metadata
 from windowing.model.run_errors import BadRecords
 from windowing.model.source import Source
 from windowing.spark.sources.pieces import Batches, Stage
@@ -51,7 +52,8 @@ def parquet_files(
     """Return the records of a growing folder of Parquet files, for `windowed`.
 
     A file has the columns `partition`, `offset` and `value` (text or bytes, in the source's
-    format), and where they are needed `topic`, `control` and `append_us`. Files are taken in the
+    format), and where they are needed `topic`, `control` and `append_us`; where the pipeline uses
+    them, `key`, `timestamp_us` and `headers` (a list of `key` and `value`). Files are taken in the
     order of their modification times, each once, and must not change. A partition's offsets
     increase from batch to batch, and for a fused plan from file to file, too.
 
@@ -89,7 +91,11 @@ def _rows(name: str, source: Source | None) -> Batches:
     file = pl.scan_parquet(where.read_bytes() if is_remote(where) else where, glob=False)
     columns = file.collect_schema().names()
     _check(name, columns)
-    rows = file.select(column for column in (*RAW, "topic") if column in columns)
+    used = () if source is None else source.carried
+    own = {column: _metadata(column, {*columns}) for column in used}
+    own |= {column: pl.col(column) for column in columns if is_metadata(column)}
+    wanted = [pl.col(column) for column in (*RAW, "topic") if column in columns]
+    rows = file.select(*wanted, *(one.alias(column) for column, one in own.items()))
     most = tuning().file_read_rows
     for start in count(step=most):
         read = rows.slice(start, most).collect()
@@ -127,7 +133,28 @@ def _raw(rows: pl.DataFrame, source: Source | None) -> pl.DataFrame:
     if source is not None:
         rows = rows.with_columns(_lanes(rows, source))
     absent = (pl.lit(None).alias(name) for name in RAW if name not in rows.columns)
-    return rows.with_columns(absent).select(pl.col(name).cast(type_) for name, type_ in RAW.items())
+    types = RAW | {name: carried_type(name) for name in rows.columns if is_metadata(name)}
+    found = rows.with_columns(absent)
+    return found.select(pl.col(name).cast(type_) for name, type_ in types.items())
+
+
+def carried_type(name: str) -> type[pl.DataType]:
+    """Return the type of the column in raw rows of a name of metadata."""
+    return pl.Int64 if name == TIMESTAMP else pl.Binary
+
+
+def _metadata(name: str, columns: set[str]) -> pl.Expr:
+    """Return what a record has besides its value, null where the file does not say."""
+    if name == TIMESTAMP and "timestamp_us" in columns:
+        return pl.col("timestamp_us")
+    if name == KEY and "key" in columns:
+        return pl.col("key")
+    header = header_of(name)
+    if header is None or "headers" not in columns:
+        return pl.lit(None, dtype=carried_type(name))
+    one = pl.element().struct
+    own = one.field("value").filter(one.field("key") == header)
+    return pl.col("headers").list.eval(own).list.last()
 
 
 def _lanes(rows: pl.DataFrame, source: Source) -> pl.Series:

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from windowing.model.control import CONTROL_HEADER, COUNTER_HEADER, SIGNATURE_HEADER
+from windowing.model.metadata import KEY, TIMESTAMP, header_of
 from windowing.model.run_errors import BadRecords
 from windowing.model.source import Source
 
@@ -21,7 +22,8 @@ def raw_rows(records: DataFrame, source: Source) -> DataFrame:
     Args:
         records: `partition`, `offset`, `value` (text or bytes, in the source's format), and
             optionally `topic`, `headers` or `control`, `append_us` or `timestampType` and
-            `timestamp`, as in Spark's Kafka source with `includeHeaders`.
+            `timestamp`, as in Spark's Kafka source with `includeHeaders`; where the pipeline uses
+            them, `key`, and `timestamp_us` or `timestamp`.
         source: defines the lanes; without a `topic`, all records are of its only one.
 
     Raises:
@@ -43,7 +45,24 @@ def raw_rows(records: DataFrame, source: Source) -> DataFrame:
         F.col("value").cast("binary").alias("value"),
         _control(names, signed=any(part.control.key for part in source.parts)).alias("control"),
         _append_us(names).alias("append_us"),
+        *(_metadata(name, names).alias(name) for name in source.carried),
     )
+
+
+def _metadata(name: str, names: set[str]) -> Column:
+    """Return what a record has besides its value, null where the table does not say."""
+    if name == TIMESTAMP:
+        if "timestamp_us" in names:
+            return F.col("timestamp_us").cast("long")
+        return F.unix_micros("timestamp") if "timestamp" in names else _null("long")
+    if name == KEY:
+        return F.col("key").cast("binary") if "key" in names else _null("binary")
+    if "headers" not in names:
+        return _null("binary")
+    # The last of those with this name.
+    keys = F.col("headers")["key"]
+    at = F.size(keys) - F.array_position(F.reverse(keys), header_of(name)).cast("int")
+    return F.get(F.col("headers")["value"], at)
 
 
 def _control(names: set[str], *, signed: bool) -> Column:

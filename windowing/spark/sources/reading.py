@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from windowing.engine.tuning import tuning
@@ -69,6 +69,12 @@ def limit_batches(spark: SparkSession, record_bytes_max: int | None) -> None:
     spark.conf.set(BYTES, str(_NO_LIMIT if is_small else _LIMIT))
 
 
+def quoted(name: str) -> Column:
+    """Return the column of a name in which dots are no paths, as in names of headers."""
+    escaped = name.replace("`", "``")
+    return F.col(f"`{escaped}`")
+
+
 def in_pieces(raw: DataFrame) -> DataFrame:
     """Cut large values: a row for each piece, in order, one after the other.
 
@@ -86,4 +92,4 @@ def in_pieces(raw: DataFrame) -> DataFrame:
     )
     is_whole = F.coalesce(F.length("value"), F.lit(0)) < size
     pieces = F.explode(F.when(is_whole, F.array("value")).otherwise(cut)).alias("value")
-    return raw.select(*(pieces if name == "value" else F.col(name) for name in raw.columns))
+    return raw.select(*(pieces if name == "value" else quoted(name) for name in raw.columns))

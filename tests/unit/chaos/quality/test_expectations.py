@@ -175,7 +175,7 @@ def test_a_block_that_compares_nothing_with_the_log_reads_none(tmp_path: Path) -
     assert [result.detail for result in report.results] == [
         "w: 1 of 9 bad, 11.1%; all: 1 of 9 bad, 11.1%; at most 12.0%",
         "w: 1 of 9 late, 11.1%; all: 2 of 9 late, 22.2%; at most 23.0%",
-        "0 of 6 rows have a sum that leaves int64",
+        "0 of 6 rows have an aggregate that leaves int64, or fails",
     ]
     assert report.docs_index.is_file()
 

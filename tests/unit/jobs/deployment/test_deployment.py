@@ -113,6 +113,14 @@ def test_what_worked_beside_goes_on_beside() -> None:
     assert (found.step, found.ends, found.beside) == (RunAction.go_on, (), True)
 
 
+@pytest.mark.parametrize("of", [wish(), wish("r1"), wish("r1", replace=True)])
+def test_a_live_run_whose_job_is_dead_goes_on_while_a_shadow_lives(of: Wish) -> None:
+    known = {"r1": KnownRun(SAME, alive=False), "r2": KnownRun(OTHER, alive=True, beside=True)}
+    found = plan(of, known, "r1")
+    assert (found.step, found.run, found.ends) == (RunAction.go_on, "r1", ())
+    assert not found.beside
+
+
 RUNS = st.dictionaries(
     st.sampled_from(["r1", "r2", "x"]),
     st.builds(
@@ -150,7 +158,11 @@ def test_no_plan_mixes_meanings_or_ends_what_nobody_named(
         assert known[found.run].alive == (found.step is RunAction.attach)
     assert all(known[name].alive and name != found.run for name in found.ends)
     assert not found.ends or of.replace
-    others = {name for name, one in known.items() if one.alive and name != found.run}
+    others = {
+        name
+        for name, one in known.items()
+        if one.alive and name != found.run and not (found.run == live and one.beside)
+    }
     assert found.beside or found.step is RunAction.attach or others == set(found.ends)
     assert all(f" {name}" in found.said[-1] for name in found.ends)
 

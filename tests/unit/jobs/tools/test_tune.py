@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 from hypothesis import assume, given, settings
@@ -21,17 +22,18 @@ from jobs.tools.recording import record, write_events
 from jobs.tools.times_in_words import in_words, round_up
 from jobs.tools.tune import Scale, TuneError, tune
 from jobs.tools.tune_plot import picture
-from jobs.tools.tune_windows import UnitError
+from jobs.tools.tune_windows import UnitError, closings
 from slackwater.main import app
 from tests.strategies import KINDS, Case, Entry, cases, entry
 from windowing.engine.plan import closing_by_event_time, plan_of
-from windowing.model import Pipeline, load_pipeline, parse_pipeline
+from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
 from windowing.model.lengths import spell_us
 from windowing.model.progress import Disorder, Punctuation, Slack, SlackRows
 from windowing.model.rows import Key
 from windowing.semantics.revisions import key_of, revisions
 from windowing.semantics.view import Views
 from windowing.semantics.windows.classes import definition_of
+from windowing.semantics.windows.definition import ExtentDefinition
 
 DATA = Path(__file__).parents[3] / "data" / "pipelines"
 # Disorder means nothing to rows that count as they arrive.
@@ -127,6 +129,31 @@ def test_costs_are_those_of_the_definition(kind: str, data: st.DataObject) -> No
     assert cost.missing == pytest.approx(sum(missing) / len(truth))
     nothing_late = scale.punctuated(step_of(pipeline))
     assert (nothing_late.late, nothing_late.wrong) == (0, 0)
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(1, 9),
+    st.integers(1, 9),
+    st.integers(-5, 5),
+    st.sampled_from(["", "ALIGN start", "ALIGN end"]),
+    st.sets(st.integers(-20, 20), min_size=1),
+)
+def test_windows_close_at_their_ends(
+    range_us: int, slide_us: int, origin_us: int, align: str, numbers: set[int]
+) -> None:
+    window = f"RANGE {range_us} us SLIDE {slide_us} us WATTR ts ORIGIN {origin_us} us {align}"
+    text = (DATA / "tumbling" / "pipeline.yml").read_text()
+    field = load_pipeline(DATA / "tumbling" / "pipeline.yml").source.event_time.field
+    window = window.replace("WATTR ts", f"WATTR {field}")
+    pipeline = parse_pipeline(re.sub(r"window: .*", f"window: {window}", text, count=1))
+    query = pipeline.of(Query)[0]
+    truth = pl.DataFrame({"wid": sorted(numbers)})
+    ends, closes = closings(query, truth, truth)
+    definition = definition_of(query)
+    assert isinstance(definition, ExtentDefinition)
+    assert ends.tolist() == closes.tolist()
+    assert ends.tolist() == [definition.extent(wid)[1] for wid in sorted(numbers)]
 
 
 @pytest.mark.parametrize("kind", _KINDS)

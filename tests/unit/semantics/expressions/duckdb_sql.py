@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import Any, Self
 
+from windowing.model.expressions.check import type_of
 from windowing.model.expressions.tree import Call, Constant, Expression, Name
 from windowing.model.types import FieldType
 
@@ -25,7 +26,7 @@ class DuckDB:
 
     def __init__(self) -> None:
         # Loaded before tests are collected, it would be frozen with them and report leaks.
-        import duckdb  # noqa: PLC0415
+        import duckdb
 
         self._connection, self._error = duckdb.connect(), duckdb.Error
         self._connection.execute("SET threads = 1")
@@ -35,6 +36,7 @@ class DuckDB:
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
+        vars(self).clear()
 
     def value(
         self, tree: Expression, types: Mapping[str, FieldType], values: Mapping[str, Any]
@@ -47,7 +49,10 @@ class DuckDB:
         columns = ", ".join(
             f"{_literal(values[name], type_)} AS {_quoted(name)}" for name, type_ in types.items()
         )
-        query = f"SELECT {written(tree)} FROM (SELECT {columns or '1 AS one'})"  # noqa: S608
+        wanted = written(tree)
+        if type_of(tree, types, "").kind == "timestamp":
+            wanted = f"epoch_us({wanted})"
+        query = f"SELECT {wanted} FROM (SELECT {columns or '1 AS one'})"  # noqa: S608
         try:
             found = self._connection.execute(query).fetchall()[0][0]
         except self._error as error:
@@ -56,8 +61,6 @@ class DuckDB:
             if not math.isfinite(found):
                 raise DuckDBFailure("not finite")
             return found + 0.0
-        if isinstance(found, datetime):
-            return (found - datetime(1970, 1, 1)) // (datetime.resolution)  # noqa: DTZ001
         return found.isoformat() if isinstance(found, date) else found
 
 

@@ -18,7 +18,7 @@ from windowing.engine.reading.rules import ValueRules
 from windowing.model.registry import Registry
 from windowing.model.types import Kind
 
-DTYPES: Final = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
+DTYPES: Final = {"int": pl.Int64, "float": pl.Float64, "string": pl.String, "timestamp": pl.Int64}
 """The type of a field's column, by its kind."""
 
 

@@ -73,7 +73,7 @@ def _names(value: bytes | None, rules: ValueRules) -> tuple[str, ...] | None:
     except (ValueError, RecursionError):
         return None
     time = rules.event_time
-    if not isinstance(record, dict) or time.field not in record:
+    if not isinstance(record, dict) or (rules.time is None and time.field not in record):
         return None
     if time.field in rules.fields and (time.unit == "iso" or rules.fields[time.field][0] != "int"):
         return None
@@ -119,10 +119,7 @@ def decode_clean(values: Sequence[bytes | None], rules: ValueRules) -> pl.DataFr
         return None
     try:
         records = list(map(read, values))
-        times = list(map(attrgetter(_TIME), records))
-        if not rules.event_time.spelling.is_scaled:
-            times = [time_us(time, rules.event_time.spelling) for time in times]
-        columns = [pl.Series(WRITTEN_TIME, times, dtype=pl.Int64)]
+        columns = [] if rules.time is not None else [_written(records, rules)]
         for number, (name, (kind, _)) in enumerate(rules.fields.items()):
             field = list(map(attrgetter(_own(name, number, rules)), records))
             columns.append(pl.Series(field_column(name), field, dtype=DTYPES[kind]))
@@ -131,6 +128,13 @@ def decode_clean(values: Sequence[bytes | None], rules: ValueRules) -> pl.DataFr
     except pl.exceptions.PolarsError:
         return None
     return pl.DataFrame(columns)
+
+
+def _written(records: Sequence[Any], rules: ValueRules) -> pl.Series:
+    times = list(map(attrgetter(_TIME), records))
+    if not rules.event_time.spelling.is_scaled:
+        times = [time_us(time, rules.event_time.spelling) for time in times]
+    return pl.Series(WRITTEN_TIME, times, dtype=pl.Int64)
 
 
 def _own(name: str, number: int, rules: ValueRules) -> str:
@@ -142,10 +146,12 @@ def _reader(rules: ValueRules) -> Callable[[bytes | None], Any] | None:
     """Return a decoder of one value into a struct, which may raise; None: the names prevent it."""
     if any(_ESCAPED.search(name) for name in (rules.event_time.field, *rules.fields)):
         return None
-    if rules.event_time.fraction:
+    if rules.event_time.fraction or not (rules.time is None or rules.fields):
         return None
-    time, names = rules.event_time, {_TIME: rules.event_time.field}
-    members: list[Any] = [(_TIME, str if time.spelling.is_text else int)]
+    time, names, members = rules.event_time, dict[str, str](), list[Any]()
+    if rules.time is None:
+        names[_TIME] = time.field
+        members.append((_TIME, str if time.spelling.is_text else int))
     for number, (name, (kind, nullable)) in enumerate(rules.fields.items()):
         if name != time.field:
             names[f"_{number}"] = name

@@ -134,7 +134,7 @@ class Layout:
 
 def _member(name: str, rules: ValueRules) -> Member:
     time = rules.event_time
-    if name == time.field:
+    if name == time.field and rules.time is None:
         kind = INSTANT if time.unit == "iso" else INTEGER
         return Member(name, kind, WRITTEN_TIME)
     if name not in rules.fields:

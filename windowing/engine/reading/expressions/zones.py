@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import pairwise
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -61,9 +60,10 @@ def zone_of(name: str) -> Zone:
         ahead = datetime.fromtimestamp(second, zone).utcoffset() or timedelta()
         return ahead // _US
 
-    # The shortest that a zone ever had another offset was four days (Freetown, 1939).
-    past = list(_transitions(offset, _FIRST, _LAST, 2 * _DAY))
-    cycle = list(_transitions(offset, _LAST, _LAST + _CYCLE, 7 * _DAY))
+    # No zone had another offset for less than four days (Freetown, 1939), and no rule has one for
+    # less than a month.
+    past = list(_transitions(offset, _FIRST, _LAST, 3 * _DAY))
+    cycle = list(_transitions(offset, _LAST, _LAST + _CYCLE, 28 * _DAY))
     later = [at + n * _CYCLE for n in range(_CYCLES) for at in cycle]
     starts = [*past, *later]
     offsets = [offset(_FIRST), *map(offset, past), *[offset(at) for at in cycle] * _CYCLES]
@@ -74,10 +74,13 @@ def zone_of(name: str) -> Zone:
 
 def _transitions(offset: Callable[[int], int], first: int, last: int, step: int) -> Iterator[int]:
     """Return the seconds in (first, last] from which on another offset holds."""
-    for before, after in pairwise(range(first, last + 1, step)):
-        if offset(before) != offset(after):
-            low, high = before, after
+    begin, before = first, offset(first)
+    for end in (*range(first + step, last, step), last):
+        after = offset(end)
+        if before != after:
+            low, high = begin, end
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (middle, high) if offset(middle) == offset(low) else (low, middle)
+                low, high = (middle, high) if offset(middle) == before else (low, middle)
             yield high
+        begin, before = end, after

@@ -1,0 +1,58 @@
+"""Tables of zones: the clock of Python's zones, at and around every change."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+
+from windowing.engine.reading.expressions.zones import zone_of
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+US = timedelta(microseconds=1)
+SECOND = 1_000_000
+BEGIN, END = -62_100_000_000 * SECOND, 253_300_000_000 * SECOND
+# With a negative summer time, a half-hour one, rules of a calendar of the moon, a day left out,
+# a zone that had another offset for four days, and one without changes.
+ZONES = [
+    *("Europe/Berlin", "Europe/Dublin", "Australia/Lord_Howe", "Africa/Casablanca"),
+    *("Pacific/Apia", "Africa/Freetown", "Asia/Hebron", "UTC"),
+]
+
+
+@pytest.mark.parametrize("name", ZONES)
+def test_offsets_at_every_change(name: str) -> None:
+    zone, python = zone_of(name), ZoneInfo(name)
+    every = zone.starts[zone.starts < END]
+    every = np.concatenate([every[:400], every[-4:]])
+    around = [every - 1, every, every + 3600 * SECOND, np.arange(BEGIN, END, (END - BEGIN) // 700)]
+    instants = np.concatenate(around)
+    wanted = [(EPOCH + int(us) * US).astimezone(python).utcoffset() for us in instants]
+    assert zone.offset_at(instants).tolist() == [(offset or US * 0) // US for offset in wanted]
+
+
+@pytest.mark.parametrize("name", ZONES)
+def test_local_times_are_the_first_that_clocks_show(name: str) -> None:
+    """Or, if none shows it, the instant at which they pass it over."""
+    zone = zone_of(name)
+    changes = zone.starts[:200]
+    local = np.concatenate(
+        [
+            changes + offset + by * 600 * SECOND
+            for offset in (zone.offset_at(changes - 1), zone.offset_at(changes))
+            for by in range(-7, 8)
+        ]
+    )
+    found = zone.instant_of(local)
+    shown = found + zone.offset_at(found)
+    # Just before, clocks showed an earlier time; and none shows it any earlier.
+    before = found - 1 + zone.offset_at(found - 1)
+    assert (shown >= local).all()
+    skipped = shown != local
+    assert (before[skipped] < local[skipped]).all()
+    assert np.isin(found[skipped], changes).all()
+    for earlier in (3600, 1800, 1200, 7200):
+        same = found - earlier * SECOND
+        assert (same + zone.offset_at(same) != local).all()
