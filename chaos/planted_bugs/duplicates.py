@@ -103,6 +103,23 @@ def as_far_as_it_is_read(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     return chunk.with_columns(pl.Series(n, own, dtype=types[n]) for n, own in columns.items())
 
 
+def filters(pipeline: Pipeline) -> bool:
+    """Whether a source with duplicates filters records, too."""
+    parts = pipeline.source.parts
+    return any(p.duplicates is not None and any(s.name == "where" for s in p.steps) for p in parts)
+
+
+# Filtered records that are remembered. How one gets it: identities are noted as records come, and
+# the filter is the last step.
+@planted("filtered_record_counts_as_first", _BY_COUNTS, wish=_WITH, shows_in=filters)
+class UnfilteredRule(DuplicateRule):
+    def found(
+        self, records: pl.DataFrame, progress_us: Ints, seen: Flags, kept: pl.DataFrame | None
+    ) -> tuple[Flags, pl.DataFrame]:
+        repeats, after = super().found(records, progress_us, np.ones_like(seen), kept)
+        return repeats & seen, after
+
+
 # Duplicates that do not move progress. How one gets it: they are filtered before the generator sees
 # them, as a deduplicating source does.
 @planted("duplicate_moves_no_progress", _BY_COUNTS, wish=_WITH, shows_in=has_duplicates)

@@ -20,6 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from windowing.model.emission import PositiveDuration
 from windowing.model.errors import meant
 from windowing.model.facts import Facts
+from windowing.model.reading import MistakeAt
 from windowing.model.types import FieldType
 
 
@@ -56,16 +57,13 @@ class Duplicates(BaseModel):
         """Check that the source has the fields.
 
         Raises:
-            ValueError: one is unknown.
+            MistakeAt: one is unknown.
         """
-        for name in self.by:
+        for place, name in enumerate(self.by):
             if name not in fields:
                 known = ", ".join(fields) or "none"
-                msg = (
-                    f"duplicates: by names {name!r}, which is not under source.fields "
-                    f"(known: {known}){meant(name, fields)}"
-                )
-                raise ValueError(msg)
+                msg = f"{name!r} is not under source.fields (known: {known}){meant(name, fields)}"
+                raise MistakeAt(("duplicates", "by", place), msg)
 
 
 def _mapping(value: object) -> object:

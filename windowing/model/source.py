@@ -239,7 +239,10 @@ class Source(LaneNumbers, SpecModel):
                 msg = f"E_DISORDER: disorder_of {field!r} is not an int under source.fields"
                 raise ValueError(msg)
         if self.duplicates is not None:
-            self.duplicates.check(self.fields)
+            try:
+                self.duplicates.check(self.named)
+            except MistakeAt as error:
+                raise _located(error) from None
         for generator in (self.disorder, *self.disorder_of.values()):
             self._check_names(generator)
         return self

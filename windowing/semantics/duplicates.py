@@ -7,6 +7,7 @@ time less than `within` away, and it does not lie `within` or more behind the la
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from windowing.model.duplicates import Duplicates
@@ -36,7 +37,7 @@ class KeptRecords:
         Args:
             progress: of the lane by event time, before the record.
         """
-        identity = tuple(fields[name] for name in self._by)
+        identity = tuple(_comparable(fields[name]) for name in self._by)
         if any(value is None for value in identity):
             return None
         earlier = self._kept.setdefault(identity, [])
@@ -68,3 +69,11 @@ class KeptRecords:
             for identity, kept in self._kept.items()
         }
         self._kept = {identity: kept for identity, kept in needed.items() if kept}
+
+
+def _comparable(value: Scalar) -> Scalar:
+    """Return a value as JSON can hold it: of a decimal its text, the same of equal ones."""
+    if not isinstance(value, Decimal):
+        return value
+    whole, _, fraction = f"{value:f}".partition(".")
+    return f"{whole}.{fraction.rstrip('0')}" if value else "0."

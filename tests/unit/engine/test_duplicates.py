@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -144,3 +145,18 @@ def test_many_of_one_identity_are_judged_in_order() -> None:
     found, kept = rule.found(records, progress, np.ones(len(times), bool), None)
     assert kept[TIME].to_list() == [*range(0, 3_000, 12)]
     assert (~found).sum() == len(kept)
+
+
+def test_decimals_are_equal_by_value() -> None:
+    fields = TEXT.replace('n: "int?"', 'n: "decimal(30,2)?"')
+    pipeline = parse_pipeline(fields.replace("by: [id]", "by: [n]"))
+    spelled = ("1.1", "1.10", '"1.1"', "0", "-0.00", "12345678901234567890.12", "1.11")
+    log = log_of([{"raw": f'{{"ts": 20, "at": 20, "n": {n}}}'} for n in spelled])
+    defined = evaluate(pipeline, log)
+    assert defined.counts["q"]["duplicates"] == 3
+    assert fed(pipeline, log, 3).output.counts == defined.counts
+    kept = KeptRecords(Duplicates(by=("n",), within="5 us"))
+    kept.original(20, {"n": Decimal("12345678901234567890.10")}, 0, 0)
+    again = KeptRecords(Duplicates(by=("n",), within="5 us"))
+    again.go_on(json.loads(json.dumps(kept.state(0))))
+    assert again.original(21, {"n": Decimal("12345678901234567890.1")}, 1, 0) == 0

@@ -16,6 +16,7 @@ from windowing.semantics.trace import trace
 from windowing.semantics.units import ArrivalOrderError
 from windowing.semantics.view import Views
 from windowing.semantics.why import NoWindow, WindowRef, why
+from windowing.semantics.why_words import Explanation
 
 _EXAMPLES = max(settings.default.max_examples // 3, 3) if settings.default else 3
 
@@ -141,3 +142,22 @@ def test_a_window_without_records_has_its_extent() -> None:
     assert (found.start, found.end, found.members) == (70, 80, [])
     with pytest.raises(NoWindow, match=r"at 1970-\S*71Z and holds a record of key"):
         why(PIPELINE, of(None, start=71), log)  # type: ignore[arg-type]
+
+
+def test_a_duplicate_names_the_record_that_it_repeats() -> None:
+    text = TEXT.replace("slack: 5 us}", "slack: 5 us}, duplicates: {by: [k], within: 9 us}")
+    pipeline = parse_pipeline(text)
+    log = [
+        entry({"source": "s", "partition": 1, "offset": at, "value": {"ts": ts, "k": k}})
+        for at, (ts, k) in enumerate([(3, "a"), (4, "a"), (4, "b"), (12, "a"), (5, "b")])
+    ]
+    (query,) = pipeline.of(Query)
+    found = why(pipeline, WindowRef(query, 0, None, ("a",)), log)
+    assert [(item.offset, fate) for item, fate in found.withheld] == [
+        (1, "duplicate of s/1 offset 0")
+    ]
+    said = [*Explanation(pipeline, found).lines()]
+    assert "1 record of its time no window sees:" in said
+    assert said[-1].endswith("duplicate of s/1 offset 0")
+    (line,) = (line for line in trace(pipeline, log) if line["offset"] == 4)
+    assert (line["outcome"], line["repeats"]) == ("duplicates", 2)
