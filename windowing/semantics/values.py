@@ -223,7 +223,7 @@ class ValueReader:
         if instant is not None and instant > min(rule.max_us, LATEST):
             return RefusedControl("time_out_of_range")
         judged = None not in (instant, append_us, rule.max_ahead_us)
-        if judged and instant > append_us + rule.max_ahead_us:  # type: ignore[operator]
+        if judged and instant > append_us + rule.max_ahead_us:
             return RefusedControl("time_ahead")
         return self._of_known_key(control)
 
