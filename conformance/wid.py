@@ -32,6 +32,7 @@ from windowing.model.progress import (
 )
 from windowing.model.rows import Scalar, Value
 from windowing.model.rules import check_generator, check_late, check_progress_key
+from windowing.model.types import FieldType
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.parsing import parse_window
 from windowing.model.windows.traits import Ends
@@ -257,7 +258,7 @@ def row_order(row: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _row(case: Case, question: Question, shown: WindowRevision) -> list[Value]:
-    kinds = {"value": case.value_type}
+    kinds = {"value": FieldType(case.value_type)}
     values = values_of(question.query.aggregates, kinds, shown)[0].values()
     group = shown.group[0] if shown.group else None
     head: list[Value] = [shown.wid, shown.start, shown.end, shown.part, group]

@@ -34,7 +34,7 @@ _SHIPPED = {
     # A final batch without data emits the windows that the last rows closed.
     "spark.sql.streaming.noDataMicroBatches.enabled": "true",
 }
-_TYPES = {"int": "long", "float": "double", "string": "string"}
+_TYPES = {"int": "long", "float": "double", "string": "string", "bool": "boolean", "date": "date"}
 _INSTANTS: dict[str, Callable[[str], Column]] = {
     "us": F.timestamp_micros,
     "ms": F.timestamp_millis,
@@ -111,7 +111,11 @@ def _windowed(pipeline: Pipeline, query: Query, raw: DataFrame) -> DataFrame:
         )
         raise WindowingError(msg)
     types = {source.event_time.field: "string" if spelling.is_text else "long"}
-    types |= {name: _TYPES[type_.kind] for name, type_ in source.fields.items()}
+    for name, type_ in source.fields.items():
+        if type_.kind not in _TYPES:
+            msg = f"{name} is {type_}, which is not compared with Spark's window()"
+            raise WindowingError(msg)
+        types[name] = _TYPES[type_.kind]
     schema = ", ".join(f"`{name}` {type_}" for name, type_ in types.items())
     value = F.from_json(F.col("value").cast("string"), schema)
     instant = _INSTANTS[spelling.name](f"value.{source.event_time.field}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from slackwater.verify import Log
     from windowing.model import Pipeline, Query
     from windowing.model.rows import Key, Scalar
+    from windowing.model.types import FieldType
     from windowing.semantics.why import WindowRef
 
 
@@ -194,18 +196,27 @@ def _key(spec: Pipeline, query: Query, texts: Sequence[str]) -> Key:
         fields = ", ".join(query.key) or "no fields"
         msg = f"query {query.name} has the key {fields}: give one --key for each"
         raise typer.BadParameter(msg)
-    return tuple(map(_value, (spec.source.fields[name].kind for name in query.key), texts))
+    return tuple(map(_value, (spec.source.fields[name] for name in query.key), texts))
 
 
-def _value(kind: str, text: str) -> Scalar:
+_CONVERT: Final[Mapping[str, Callable[[str], Scalar]]] = {
+    "int": int,
+    "float": float,
+    "decimal": Decimal,
+    "timestamp": int,
+    "bool": {"true": True, "false": False}.__getitem__,
+}
+
+
+def _value(type_: FieldType, text: str) -> Scalar:
     """Return a value of a key; `null` is the absent one."""
     if text == "null":
         return None
-    convert: Callable[[str], Scalar] = {"int": int, "float": float}.get(kind, str)
+    convert: Callable[[str], Scalar] = _CONVERT.get(type_.kind, str)
     try:
         return convert(text)
-    except ValueError:
-        msg = f"--key {text}: not of type {kind}"
+    except (ValueError, KeyError, ArithmeticError):
+        msg = f"--key {text}: not of type {type_}"
         raise typer.BadParameter(msg) from None
 
 

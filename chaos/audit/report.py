@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from chaos.audit.verdict import Audit, Verdict, WindowVerdict
 from chaos.reports.pages import embedded, page, write_report
+from windowing.model.rows import in_row
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLOURS = {
@@ -103,7 +104,7 @@ def _window(one: WindowVerdict) -> dict[str, Any]:
     return {
         "start": _spelled(one.place.start_us),
         "end": _spelled(one.place.end_us),
-        "key": list(one.place.key),
+        "key": [in_row(part) for part in one.place.key],
         "verdict": one.verdict,
         "why": one.why,
         "written": one.written,

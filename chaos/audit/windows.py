@@ -12,7 +12,6 @@ from chaos.readers.log import LogRecord
 from windowing.model import Pipeline, Query
 from windowing.model.rows import Key, Value
 from windowing.research.engines.schedules import ClockRecord
-from windowing.semantics.revisions import kinds_of
 from windowing.semantics.revisions import values_of as shown_values
 from windowing.semantics.units import Item, WindowRevision
 from windowing.semantics.values import Record, ValueReader
@@ -131,7 +130,7 @@ def values_of(job: Job, items: Sequence[Item]) -> dict[str, Value]:
     """Return the aggregates of some records, by the definition."""
     in_order = sorted(items, key=lambda item: (item.value, item.partition, item.offset))
     shown = WindowRevision(0, 0, 0, None, (), 0, None, tuple(in_order))
-    return shown_values(job.query.aggregates, kinds_of(job.pipeline.source), shown)[0]
+    return shown_values(job.query.aggregates, job.pipeline.source.fields, shown)[0]
 
 
 def _items(pipeline: Pipeline, log: Iterable[LogRecord]) -> tuple[list[Item], int]:

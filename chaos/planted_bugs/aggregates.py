@@ -18,13 +18,13 @@ from windowing.engine.aggregates.plan import Values
 from windowing.engine.aggregates.ranks import _ROW, VALUE, _per_state, _ranked, listed
 from windowing.engine.aggregates.schema import Role
 from windowing.engine.aggregates.sketches import hashes
-from windowing.engine.aggregates.sums import SAMPLE, SPREAD, Sums
+from windowing.engine.aggregates.sums import SAMPLE, Sums
 from windowing.engine.columns import RECORDS, state_column
 from windowing.engine.storage.groups import Groups
 from windowing.engine.wids import Flags
 from windowing.engine.windows.part import LanePart, Scan
 from windowing.engine.windows.refusing import Refusing
-from windowing.model.fields import Aggregate
+from windowing.model.fields import SPREAD, Aggregate
 
 
 # `argmax` that picks the last of equal values in canonical order. How one gets it: the whole sort
@@ -133,7 +133,7 @@ def slice_by_slice(*_: object) -> None:
 class PlainSums(Accumulators):
     def _lift_field(self, field: str, values: pl.Series) -> list[pl.Series]:
         columns = super()._lift_field(field, values)
-        if self._fields[field] == "float":
+        if self._fields[field].kind == "float":
             columns.append(values.fill_null(0.0).alias(state_column(field, _PLAIN)))
         return columns
 
@@ -155,7 +155,7 @@ class PlainSums(Accumulators):
 
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         field, function = aggregate.field, aggregate.function
-        if field is None or self._fields[field] != "float" or function not in ("sum", "mean"):
+        if field is None or self._fields[field].kind != "float" or function not in ("sum", "mean"):
             return super()._result(aggregate, partials)
         total = partials[state_column(field, _PLAIN)].to_numpy()
         counts = partials[self.schema.sums[field].count].to_numpy()
@@ -182,7 +182,7 @@ def seeded(values: pl.Series) -> pl.Series:
 class DoubleAccumulators(Accumulators):
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         values = super()._result(aggregate, partials)
-        if aggregate.function != "sum" or self._fields[str(aggregate.field)] != "int":
+        if aggregate.function != "sum" or self._fields[str(aggregate.field)].kind != "int":
             return values
         exact = pl.Series(aggregate.name, values, dtype=pl.Int64)
         return exact.cast(pl.Float64).cast(pl.Int64, strict=False)
@@ -370,7 +370,7 @@ class RefusingOnce(Refusing):
 )
 class TextbookSums(Sums):
     def spread(self, function: str) -> list[float | None]:
-        less, unit = (1 if function in SAMPLE else 0), 1 << self.shift
+        less, unit = (1 if function in SAMPLE else 0), self.unit
         found: list[float | None] = []
         for (total, n), square in zip(self.each(), self.squares, strict=True):
             if n <= less:

@@ -81,7 +81,7 @@ def without_that_of_minus_one(values: Ints) -> tuple[Ints, Ints]:
     shows_in=some_query(computing(("mean",), "int")),
 )
 def of_a_rounded_sum(sums: Sums) -> list[float | None]:
-    if sums.shift:
+    if sums.unit > 1:
         return _means(sums)
     return [float(total) / n if n else None for total, n in sums.each()]
 

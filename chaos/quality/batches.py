@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -16,9 +18,9 @@ from chaos.quality.columns import OVERFLOW, key_columns, row_columns, value_colu
 from chaos.quality.finality import Reached
 from chaos.quality.frames import (
     INSTANT,
-    KINDS,
     PROGRESS,
     RunOutput,
+    arrow_type,
     counts_of,
     reached_in,
     there_still,
@@ -124,12 +126,13 @@ class RunLines:
             name: pa.array([_plain(row.get(name)) for row in own], _TYPES[name])
             for name in row_columns(query, fields)
         }
-        key_kinds = query.key_kinds(fields)
+        key_types = query.key_types(fields)
         for at, (field, column) in enumerate(key_columns(query).items()):
-            columns[column] = pa.array([row["key"][at] for row in own], KINDS[key_kinds[field]])
+            type_ = arrow_type(key_types[field])
+            columns[column] = pa.array([_restored(row["key"][at], type_) for row in own], type_)
         kinds = query.value_types(fields)
         for name, column in value_columns(query).items():
-            kind = KINDS[kinds[name].kind]
+            kind = arrow_type(kinds[name])
             values = [_restored(row["values"][name], kind) for row in own]
             columns[column] = pa.array(values, pa.list_(kind) if kinds[name].many else kind)
         rows = to_pandas(pa.table(columns))
@@ -175,8 +178,13 @@ def _plain(value: Any) -> Any:
 
 
 def _restored(value: Any, kind: pa.DataType) -> Any:
-    """Return a value as before its conversion to JSON, which has no infinities."""
+    """Return a value as before its conversion to JSON, which has fewer kinds."""
     if isinstance(value, list):
         return [_restored(one, kind) for one in value]
-    is_spelled = kind == pa.float64() and isinstance(value, str)
-    return _INFINITE[value] if is_spelled else value
+    if not isinstance(value, str):
+        return value
+    if pa.types.is_decimal(kind):
+        return Decimal(value)
+    if pa.types.is_date(kind):
+        return date.fromisoformat(value)
+    return _INFINITE[value] if kind == pa.float64() else value

@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,10 +17,11 @@ from chaos.quality.block import Check
 from chaos.quality.columns import window_columns
 from chaos.quality.expectation import CONSERVED, FRESH, WINDOW_SET
 from chaos.quality.finality import NOTHING_DUE, instant
-from chaos.quality.frames import KINDS
+from chaos.quality.frames import arrow_type
 from chaos.quality.results import QualityError
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
+from windowing.model.rows import Scalar
 from windowing.semantics import LogEntry, Outcome, evaluate
 
 Progress = Callable[[str], None]
@@ -97,15 +99,23 @@ def _keep(table: pa.Table, query: str, folder: Path) -> Path:
     return path
 
 
+def _of_arrow(value: Scalar, type_: pa.DataType) -> object:
+    """Return a value of a key as Arrow takes it."""
+    return (
+        date.fromisoformat(str(value)) if value is not None and pa.types.is_date(type_) else value
+    )
+
+
 def _defined_windows(outcome: Outcome, query: Flow, pipeline: Pipeline) -> pa.Table:
     names = window_columns(query)
-    kinds = query.key_kinds(pipeline.source.fields).values()
+    kinds = query.key_types(pipeline.source.fields).values()
     own = [row for row in outcome.rows if row.query == query.name]
     gone = {(row.window_id, *row.key) for row in own if row.absorbed_by is not None}
     named = dict.fromkeys((row.window_id, *row.key) for row in own)
     windows = [window for window in named if window not in gone]
-    types = [pa.int64(), *(KINDS[kind] for kind in kinds)]
+    types = [pa.int64(), *map(arrow_type, kinds)]
     columns = [
-        pa.array([window[at] for window in windows], type_) for at, type_ in enumerate(types)
+        pa.array([_of_arrow(window[at], type_) for window in windows], type_)
+        for at, type_ in enumerate(types)
     ]
     return pa.table(columns, names=names)

@@ -16,11 +16,27 @@ import pyarrow as pa
 from chaos.quality.columns import window_columns
 from chaos.quality.finality import Reached
 from windowing.model.fates import DROPPED, READ, Counts, Fates, counted
+from windowing.model.fields import ValueType
 from windowing.model.query import Flow
+from windowing.model.types import PRECISION_MAX, FieldType
 
 INSTANT: Final = pa.timestamp("us", tz="UTC")
-KINDS: Final = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
-"""Arrow types by the names of a field's or a value's kind."""
+_KINDS: Final = {
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "string": pa.string(),
+    "bool": pa.bool_(),
+    "timestamp": INSTANT,
+    "date": pa.date32(),
+}
+
+
+def arrow_type(type_: FieldType | ValueType) -> pa.DataType:
+    """Return the type of a column of a field or of a value; of a list, of its elements."""
+    if type_.kind == "decimal":
+        return pa.decimal128(PRECISION_MAX, type_.scale)
+    return _KINDS[type_.kind]
+
 
 _NULLABLE: Final = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype()}
 PROGRESS: Final = ("progress_us", "ended")

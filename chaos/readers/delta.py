@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,7 @@ def _columns(table: pa.Table, names: Iterable[str], place: Path) -> list[list[An
     if lacking:
         msg = f"{place}: not a table of the sink: it has no column {', '.join(lacking)}"
         raise OutputError(msg)
-    return [table[name].to_pylist() for name in names]
+    return [_in_microseconds(table[name]).to_pylist() for name in names]
 
 
 def lines_of(table: pa.Table, flows: Sequence[Flow], place: Path) -> Iterable[Line]:
@@ -297,7 +298,7 @@ def _structs(
     if not there.issuperset(names):
         msg = f"{place}: column {column} is {type_}, and the pipeline has {', '.join(names)}"
         raise OutputError(msg)
-    found, nothing = table[column].to_pylist(), dict.fromkeys(there)
+    found, nothing = _in_microseconds(table[column]).to_pylist(), dict.fromkeys(there)
     for name in sorted(there.difference(names)):
         if any(part and part[name] is not None for part in found):
             msg = (
@@ -309,8 +310,27 @@ def _structs(
     return [tuple(_spelled((part or nothing)[name]) for name in names) for part in found]
 
 
+def _in_microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column with instants as integers, since Python's end with the year 9999."""
+    return column.cast(_without_instants(column.type))
+
+
+def _without_instants(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(type_):
+        return pa.int64()
+    if pa.types.is_list(type_):
+        return pa.list_(_without_instants(type_.value_type))
+    if pa.types.is_struct(type_):
+        return pa.struct([(part.name, _without_instants(part.type)) for part in type_])
+    return type_
+
+
 def _spelled(value: Any) -> Any:
     # No valid row has a NaN, and JSON cannot express it: as text, it shows up as a difference.
+    if isinstance(value, list):
+        return [_spelled(one) for one in value]
+    if isinstance(value, date):
+        return value.isoformat()
     return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 

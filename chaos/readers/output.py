@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from chaos.readers.bounded_lines import bounded_lines
 from windowing.model.fates import Counts
@@ -88,7 +89,14 @@ def count_dead(letters: Iterable[tuple[Identity, str]], query: str) -> int:
 def _identity(parts: Iterable[object]) -> Identity:
     # As text, since a broken output may hold anything, and to Python 1, 1.0 and True are equal.
     # An int's text is its JSON, and `json` takes four times as long to say so.
-    return tuple(str(part) if type(part) is int else json.dumps(part) for part in parts)
+    return tuple(
+        str(part) if type(part) is int else json.dumps(part, default=_digits) for part in parts
+    )
+
+
+def _digits(value: Any) -> str:
+    """Return a decimal as a row has it."""
+    return f"{value:f}"
 
 
 # --- files -----------------------------------------------------------------------------------

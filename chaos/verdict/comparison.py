@@ -16,7 +16,9 @@ from zlib import crc32
 from chaos.readers.output import Identity, Line
 from chaos.verdict.point import Digest
 from chaos.verdict.spool import Shelf, Spool
+from windowing.model.file.pipeline import Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
+from windowing.model.rows import of_row
 from windowing.semantics import RowId
 
 DIFFERENCES_KEPT: Final = 1000
@@ -217,17 +219,28 @@ def first_misplaced(keys: Callable[[], Iterable[Any]]) -> int | None:
     return next(number for number, key in enumerate(keys(), 1) if key > least)
 
 
-def row_id(fields: dict[str, Any]) -> RowId | None:
+def typed_key(fields: dict[str, Any], pipeline: Pipeline) -> list[Any]:
+    """Return the key of a row with decimals, which it has as texts."""
+    flow = next((flow for flow in pipeline.flows if flow.name == fields["query"]), None)
+    if flow is None:
+        return [*fields["key"]]
+    types = [*flow.key_types(pipeline.source.fields).values()]
+    if len(types) != len(fields["key"]):
+        return [*fields["key"]]
+    return [of_row(part, type_.kind) for part, type_ in zip(fields["key"], types, strict=True)]
+
+
+def row_id(fields: dict[str, Any], pipeline: Pipeline) -> RowId | None:
     """Return a row's identity; None: window and key are not of the contract's types."""
     wid, key = fields["window_id"], fields["key"]
     fits = _is_int64(wid) and isinstance(key, list)
     if not fits or not all(part is None or _is_scalar(part) for part in key):
         return None
-    return RowId(fields["query"], wid, tuple(key), fields["revision"])
+    return RowId(fields["query"], wid, tuple(typed_key(fields, pipeline)), fields["revision"])
 
 
 def _is_scalar(value: object) -> bool:
-    return isinstance(value, str | float) or _is_int64(value)
+    return isinstance(value, str | float | bool) or _is_int64(value)
 
 
 def _is_int64(value: object) -> bool:

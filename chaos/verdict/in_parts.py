@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Final
@@ -198,7 +199,9 @@ class DividedLog:
                 if isinstance(arrival.content, str):
                     self.bad.append(dead_line(bad_value(arrival, arrival.content)))
         for item in items:
-            values = tuple(item.fields[name] for name in self._fields[number])
+            held = (item.fields[name] for name in self._fields[number])
+            # Files of them are JSON.
+            values = tuple(f"{one:f}" if isinstance(one, Decimal) else one for one in held)
             packed = (number, item.offset, item.value, item.progress, values)
             for flow in self._flows.values():
                 if flow.stream is stream:

@@ -19,7 +19,7 @@ from chaos.verdict.spool import tuples
 from windowing.model import parse_pipeline
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
-from windowing.model.rows import DeadLetter, dead_letter_line, row_line
+from windowing.model.rows import DeadLetter, dead_letter_line, of_row, row_line
 from windowing.semantics import Division, Stream, attribute_of, evaluate_part
 from windowing.semantics.parts import Path, part_outcomes
 from windowing.semantics.units import Item
@@ -99,7 +99,8 @@ class Evaluation:
         """Return a record as windows see it."""
         number, offset, value, progress, values = packed
         part, partition = self.pipeline.source.place(number)
-        fields = dict(zip(part.fields, values, strict=True))
+        typed = zip(part.fields.items(), values, strict=True)
+        fields = {name: of_row(one, type_.kind) for (name, type_), one in typed}
         rank = rank_of(self.pipeline.source, part.topic)
         return Item(value, part.topic, partition, offset, progress, fields, rank)
 

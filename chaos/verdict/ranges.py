@@ -162,7 +162,7 @@ def rows_before(
         if since is None:
             return False
         fields = json.loads(line[1])
-        row, end = row_id(fields), fields.get("window_end")
+        row, end = row_id(fields, pipeline), fields.get("window_end")
         if row is None or type(end) is not int or len(row.key) != len(keys.get(row.query, ())):
             return False
         return row.query in keys and divided.is_done(row.query, row.key, row.window_id, end)

@@ -24,6 +24,7 @@ from chaos.verdict.comparison import (
     first_misplaced,
     row_id,
     row_size,
+    typed_key,
 )
 from chaos.verdict.in_parts import DividedLog, Means
 from chaos.verdict.point import Point
@@ -177,7 +178,7 @@ def verify(
             dead=letters,
             disorder=(
                 *changed(since, rows, dead),
-                *_disorder(output, "rows", compared, found_rows, _row_order),
+                *_disorder(output, "rows", compared, found_rows, partial(_row_order, pipeline)),
                 *_disorder(
                     output, "dead letters", letters, lambda: output.dead, _dead_letter_order
                 ),
@@ -239,7 +240,7 @@ def with_records(
     # The key of a join's row already names its records.
     if verdict.smallest is None or pipeline.join is not None:
         return verdict
-    row = row_id(verdict.smallest.fields)
+    row = row_id(verdict.smallest.fields, pipeline)
     held = [] if row is None else _held(pipeline, log, row, means or Means(), since)
     places = set(held[:_RECORDS_SHOWN])
     values = {
@@ -297,8 +298,8 @@ def _disorder(
     return [] if line is None else [f"{kind} of {output.name}: out of order from line {line} on"]
 
 
-def _row_order(fields: dict[str, Any]) -> tuple[object, ...]:
-    key = tuple(fields["key"])
+def _row_order(pipeline: Pipeline, fields: dict[str, Any]) -> tuple[object, ...]:
+    key = tuple(typed_key(fields, pipeline))
     extent = fields["window_start"], fields["window_end"]
     retracts = fields.get("op") == RETRACT
     place = (fields["query"], fields["window_id"], *extent, key, fields["pane"])

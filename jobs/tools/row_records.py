@@ -21,7 +21,8 @@ from deltalake.exceptions import DeltaError
 
 from windowing.files.table_rows import rows_in
 from windowing.model import Pipeline, Query
-from windowing.model.rows import Key
+from windowing.model.rows import Key, in_row
+from windowing.model.types import FieldType
 from windowing.model.windows.traits import Order
 from windowing.semantics.log import LogEntry
 from windowing.semantics.values import Record, ValueReader
@@ -39,7 +40,14 @@ _COLUMNS: Final = {
     "records": pl.Int64,
     "offsets": pl.List(pl.Struct({"lane": pl.String, "first": pl.Int64, "last": pl.Int64})),
 }
-_TYPES: Final = {"int": pl.Int64, "float": pl.Float64, "string": pl.String}
+_TYPES: Final = {
+    "int": pl.Int64(),
+    "float": pl.Float64(),
+    "string": pl.String(),
+    "bool": pl.Boolean(),
+    "timestamp": pl.Datetime("us", "UTC"),
+    "date": pl.Date(),
+}
 
 Span = tuple[int, int]
 """First and last offset, both inclusive."""
@@ -119,7 +127,7 @@ class RowRecords:
             "window_id": row.wid,
             "start": row.start,
             "end": row.end,
-            "key": list(self.sought.key),
+            "key": [in_row(part) for part in self.sought.key],
             "revisions": [
                 {"revision": one.revision, "records": one.records, "offsets": dict(one.offsets)}
                 for one in self.rows
@@ -207,7 +215,9 @@ def _rows(table: Path, run: str, sought: WindowRef, schema: Mapping[str, Any]) -
         wanted = (pl.col("pane") != "early") & pl.col("op").is_null() & _is_sought(sought)
         wanted &= pl.col("query") == sought.query.name
         for name, value in sought.fields.items():
-            wanted &= pl.col("key").struct.field(name).eq_missing(pl.lit(value))
+            own = pl.col("key").struct.field(name)
+            type_ = schema["key"].to_schema()[name]
+            wanted &= own.eq_missing(pl.lit(value).cast(type_, strict=False))
         # Windows that begin together have different numbers: the first one is meant, as by `why`.
         instants = pl.col("window_start", "window_end").dt.epoch("us")
         found = frame.filter(wanted).with_columns(instants).sort("window_id", "revision").collect()
@@ -225,9 +235,15 @@ def _rows(table: Path, run: str, sought: WindowRef, schema: Mapping[str, Any]) -
 
 
 def _schema(pipeline: Pipeline, query: Query) -> dict[str, Any]:
-    kinds = query.key_kinds(pipeline.source.fields)
-    key = {"key": pl.Struct({name: _TYPES[kind] for name, kind in kinds.items()})}
+    kinds = query.key_types(pipeline.source.fields)
+    key = {"key": pl.Struct({name: _type(type_) for name, type_ in kinds.items()})}
     return {**_COLUMNS, **(key if kinds else {})}
+
+
+def _type(type_: FieldType) -> pl.DataType:
+    if type_.kind == "decimal":
+        return pl.Decimal(type_.precision, type_.scale)
+    return _TYPES[type_.kind]
 
 
 def _is_sought(sought: WindowRef) -> pl.Expr:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from dataclasses import replace
 from typing import Any, Final
 
 from windowing.model.lengths import INT64_MAX, INT64_MIN, spell_instant
 from windowing.model.limits import fitting_unit
 from windowing.model.source import Source
 from windowing.model.times import FRACTIONAL, Spelling, TextTimes
+from windowing.model.types import FieldType
 
 _WAYS_OUT = {
     "change_too_late": "write the change with a later `from` or `until`, into every partition",
@@ -69,13 +71,13 @@ def _by_value(reason: str, field: str, value: str | None, source: Source) -> str
         hint = f" (is {near[0]} meant?)" if near else f" (known: {known})"
         return f"{_WAYS_OUT[reason]}{hint}"
     if reason == "bad_type" and value is None and field in source.fields:
-        return f"it is absent: a ? behind the type allows that: '{source.fields[field].kind}?'"
+        return f"it is absent: a ? behind the type allows that: '{source.fields[field]}?'"
     try:
         sent = json.loads(value or "")
     except ValueError:  # it was cut
         return None
     if reason == "bad_type" and field in source.fields:
-        return _of_type(source.fields[field].kind, sent)
+        return _of_type(replace(source.fields[field], nullable=False), sent)
     if reason == "bad_event_time":
         return _of_time(sent, source.event_time.spelling)
     if reason in ("time_out_of_range", "time_ahead") and type(sent) is int:
@@ -91,12 +93,22 @@ def _by_value(reason: str, field: str, value: str | None, source: Source) -> str
     return None
 
 
-def _of_type(kind: str, sent: Any) -> str | None:
+_SPELLED: Final = {
+    "bool": "only true and false are bools: declare it string, or let the producer send them",
+    "decimal": "declare it with more digits, or let the producer send a number, or a text of one",
+    "date": "let the producer send YYYY-MM-DD, or declare it string",
+    "timestamp": "let the producer send it as it sends event times, or declare it int or string",
+}
+
+
+def _of_type(type_: FieldType, sent: Any) -> str | None:
+    kind = type_.kind
     if sent is None:
-        return f"null is allowed by a ? behind the type: '{kind}?'"
+        return f"null is allowed by a ? behind the type: '{type_}?'"
     if isinstance(sent, bool):
-        send = "1 and 0" if kind != "string" else "a text"
-        return f"true and false are no {kind}, and no type takes them: let the producer send {send}"
+        return f"true and false are no {kind}: declare it bool"
+    if kind in _SPELLED:
+        return _SPELLED[kind]
     if isinstance(sent, dict | list):
         return "it is an object or a list: declare what is inside by its path, as 'card.country'"
     if isinstance(sent, str):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from windowing.engine.aggregates.exact import WIDE_LIMBS
+from windowing.engine.aggregates.sums import wide
 from windowing.model.fields import SIGNATURES, Aggregate
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.lengths import spell_us
@@ -115,14 +117,18 @@ def _numbers(aggregate: Aggregate, source: Source) -> int | None:
     signature = SIGNATURES[aggregate.function]
     if signature.numbers is None:
         return None
-    over_floats = aggregate.field is not None and source.fields[aggregate.field].kind == "float"
+    if aggregate.field is None:
+        return 0
+    type_ = source.fields[aggregate.field]
+    if wide(type_) and aggregate.function in ("sum", "mean"):
+        return 1 + WIDE_LIMBS
     kinds = [kind for kind, _ in signature.parameters]
     times = [
         int(given)
         for kind, given in zip(kinds, aggregate.parameters, strict=True)
         if kind in ("k", "size")
     ]
-    return signature.numbers[over_floats] * (times[0] if times else 1)
+    return signature.numbers[type_.kind == "float"] * (times[0] if times else 1)
 
 
 def speller(attribute: str, source: Source) -> Spell:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, cast
+from typing import Final, Literal, cast, get_args
 
 from windowing.model.errors import meant, shown
+from windowing.model.paths import named, split_names
 from windowing.model.registry import PluginError, declared_names, declared_reference
-from windowing.model.types import FieldType, Kind
+from windowing.model.types import PRECISION_MAX, FieldType, Kind
 from windowing.model.user import user_aggregate
 
 Function = Literal[
@@ -34,14 +35,40 @@ Function = Literal[
     "approx_quantile",
     "top_k",
     "collect",
+    "any",
+    "all",
     "python",
 ]
 Parameter = Literal["share", "accuracy", "k", "size"]
 
 _CALL = re.compile(
-    r"(?:python:(?P<user>[\w.]+:\w+)|(?P<name>[A-Za-z_]\w*))(?:\s*\((?P<given>[^()]*)\))?"
+    r"(?:python:(?P<user>[\w.]+:\w+)|(?P<name>[A-Za-z_]\w*))"
+    r'(?:\s*\((?P<given>(?:[^()"]|"(?:[^"]|"")*")*)\))?'
 )
 _DECIMAL = re.compile(r"([+-]?[0-9]{1,9}(?:\.[0-9]{1,7})?)\s*(%?)")
+
+
+Takes = Literal["number", "ordered", "bool", "any"]
+
+_TAKES: dict[Takes, tuple[tuple[Kind, ...], str]] = {
+    "number": (("int", "float", "decimal"), "a number"),
+    "ordered": (
+        ("int", "float", "decimal", "string", "timestamp", "date"),
+        "what has an order",
+    ),
+    "bool": (("bool",), "a bool"),
+    "any": (get_args(Kind), "any field"),
+}
+"""The kinds of fields that arguments may have, and these in words."""
+
+NARROW_MAX: Final = 18
+"""The most digits of decimals that are 64-bit integers in units of their last place."""
+
+SPREAD: Final = ("var", "stddev", "var_pop", "stddev_pop")
+"""The functions computed from sums of squares."""
+
+MEAN_PLACES: Final = 6
+"""How many more digits after the point a mean of decimals has."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +76,19 @@ class Signature:
     """Arguments and result of a function in the table below.
 
     Attributes:
-        takes: per field, `number`, or `any` if strings are allowed too.
+        takes: per field, the kinds that it may have.
         optional: how many trailing fields may be omitted.
         parameters: those after the fields, each with its default, or None if it is required.
-        gives: the type of the result; `same`: that of the last field.
+        gives: the type of the result; `same`: that of the last field; `mean`: a float, or of
+            decimals a decimal.
         many: the result is a list.
         keeps: the content of a partial state, in words.
         numbers: its size in 64-bit numbers, over ints and over floats, per unit of `k` or `size` if
             there is one; None: it grows with the records.
     """
 
-    takes: tuple[Literal["number", "any"], ...]
-    gives: Literal["same", "int", "float"]
+    takes: tuple[Takes, ...]
+    gives: Literal["same", "int", "float", "bool", "mean"]
     keeps: str
     numbers: tuple[int, int] | None
     optional: int = 0
@@ -71,22 +99,23 @@ class Signature:
 _SUM = "how many values, and their exact sum"
 _SQUARES = "how many values, and the exact sums of them and of their squares"
 _ONE = "one record's value and place"
+_TRUTHS = "how many values are true, false and null"
 _VALUES = "every distinct value, with its number"
 
 SIGNATURES: dict[Function, Signature] = {
-    "count": Signature((), "int", "the number of records", (0, 0)),
+    "count": Signature(("any",), "int", "the number of records", (1, 1), optional=1),
     "sum": Signature(("number",), "same", _SUM, (3, 4)),
-    "mean": Signature(("number",), "float", _SUM, (3, 4)),
+    "mean": Signature(("number",), "mean", _SUM, (3, 4)),
     "var": Signature(("number",), "float", _SQUARES, (7, 9)),
     "stddev": Signature(("number",), "float", _SQUARES, (7, 9)),
     "var_pop": Signature(("number",), "float", _SQUARES, (7, 9)),
     "stddev_pop": Signature(("number",), "float", _SQUARES, (7, 9)),
-    "min": Signature(("number",), "same", "one value", (1, 1)),
-    "max": Signature(("number",), "same", "one value", (1, 1)),
+    "min": Signature(("ordered",), "same", "one value", (1, 1)),
+    "max": Signature(("ordered",), "same", "one value", (1, 1)),
     "first": Signature(("any",), "same", _ONE, (4, 4)),
     "last": Signature(("any",), "same", _ONE, (4, 4)),
-    "argmin": Signature(("number", "any"), "same", _ONE, (5, 5), optional=1),
-    "argmax": Signature(("number", "any"), "same", _ONE, (5, 5), optional=1),
+    "argmin": Signature(("any", "any"), "same", _ONE, (5, 5), optional=1),
+    "argmax": Signature(("any", "any"), "same", _ONE, (5, 5), optional=1),
     "count_distinct": Signature(("any",), "int", _VALUES, None),
     "approx_count_distinct": Signature(
         ("any",), "int", "the smallest hashes", (1, 1), parameters=(("size", 1024),)
@@ -109,6 +138,8 @@ SIGNATURES: dict[Function, Signature] = {
         many=True,
     ),
     "collect": Signature(("any",), "same", "every value, with its place", None, many=True),
+    "any": Signature(("bool",), "bool", _TRUTHS, (3, 3)),
+    "all": Signature(("bool",), "bool", _TRUTHS, (3, 3)),
 }
 """Every function except `python`, whose class declares its result."""
 
@@ -121,8 +152,9 @@ class Aggregate:
 
     Attributes:
         name: the column that holds the result.
-        function: what is computed; all except `count` skip nulls, and are null over no values.
-        field: its argument; None for `count`, which counts records.
+        function: what is computed; all except `count`, `any` and `all` skip nulls, and all except
+            `count` are null over no values.
+        field: its argument; None for a `count` of records.
         more: further fields: those that `argmin` and `argmax` show, or further arguments of a
             class.
         parameters: numbers after the fields, defaults filled in, in the order of the signature.
@@ -153,10 +185,22 @@ class ValueType:
     Attributes:
         kind: of the value, or of the elements of a list.
         many: it is a list.
+        precision, scale: of a decimal: its digits, and how many of them follow the point.
     """
 
     kind: Kind
     many: bool = False
+    precision: int = 0
+    scale: int = 0
+
+    @classmethod
+    def of(cls, type_: FieldType, *, many: bool = False) -> ValueType:
+        """Return the type of a result that is a value of a field, or a list of them."""
+        return cls(type_.kind, many, type_.precision, type_.scale)
+
+    def __str__(self) -> str:
+        one = FieldType(self.kind, precision=self.precision, scale=self.scale)
+        return f"a list of {one}" if self.many else f"{one}"
 
 
 def parse_aggregate(name: str, text: object) -> Aggregate:
@@ -176,8 +220,7 @@ def parse_aggregate(name: str, text: object) -> Aggregate:
         if isinstance(text, str) and "(" in text and ")" not in text:
             msg += "; inside {} a comma ends it: put the whole in quotes, as 'quantile(delay, 0.9)'"
         raise ValueError(msg)
-    given = [part.strip() for part in (match["given"] or "").split(",")]
-    given = [] if given == [""] else given
+    given = [named(part) for part in split_names(match["given"] or "")]
     if match["user"]:
         return _parse_user(name, str(text), match["user"], given)
     if (plugin := _plugin(match["name"])) is not None:
@@ -235,7 +278,9 @@ def _split(
     fields, numbers = list(given[:count]), given[count:]
     least, most = len(signature.takes) - signature.optional, len(signature.takes)
     if not (least <= len(fields) <= most and all(fields)):
-        wanted = {0: "no field (it counts records)", 1: "one field"}.get(most, "one or two fields")
+        wanted = {1: "one field"}.get(most, "one or two fields")
+        if least == 0:
+            wanted = "no field, or one"
         msg = f"{text!r}: {function} takes {wanted}, as in {usage(function)}"
         raise ValueError(msg)
     needed = sum(default is None for _, default in signature.parameters)
@@ -253,7 +298,8 @@ def _split(
 def usage(function: Function) -> str:
     """Return an example call of a function, as in a pipeline file."""
     signature = SIGNATURES[function]
-    names = ["delay", "carrier"][: len(signature.takes)]
+    names = ["ok" if signature.takes == ("bool",) else "delay", "carrier"]
+    names = [] if function == "count" else names[: len(signature.takes)]
     arguments = [*names, *(_EXAMPLES[kind] for kind, _ in signature.parameters)]
     return function + (f"({', '.join(arguments)})" if arguments else "")
 
@@ -283,7 +329,7 @@ def check_aggregate(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> No
     """Check that an aggregate's fields exist and have the right types.
 
     Raises:
-        ValueError: no such field, or a string where a number is needed.
+        ValueError: no such field, or one of a kind that the function does not take.
     """
     for field in aggregate.fields:
         if field not in fields:
@@ -294,23 +340,60 @@ def check_aggregate(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> No
         return
     takes = SIGNATURES[aggregate.function].takes
     for field, wanted in zip(aggregate.fields, takes, strict=False):
-        if wanted == "number" and fields[field].kind == "string":
+        kinds, words = _TAKES[wanted]
+        kind = fields[field].kind
+        if kind not in kinds:
+            article = "an" if kind == "int" else "a"
             msg = (
-                f"{field} is a string; {aggregate.function} needs a number: declare it int or "
-                f"float, or use one of {', '.join(_of_strings())}"
+                f"{field} is {article} {kind}; {aggregate.function} needs {words}: declare it "
+                f"{_either(kinds)}, or use one of {', '.join(_taking(kind))}"
             )
             raise ValueError(msg)
+    if aggregate.field is not None:
+        _check_digits(aggregate, fields[aggregate.field])
 
 
-def _of_strings() -> list[str]:
-    return [name for name, signature in SIGNATURES.items() if signature.takes == ("any",)]
+def _check_digits(aggregate: Aggregate, type_: FieldType) -> None:
+    """Check that a result of decimals can have as many digits as it needs."""
+    if type_.kind != "decimal":
+        return
+    if aggregate.function == "mean" and type_.scale + MEAN_PLACES > PRECISION_MAX:
+        most = PRECISION_MAX - MEAN_PLACES
+        msg = (
+            f"{aggregate.field} is {type_}: its mean has {MEAN_PLACES} more digits after the "
+            f"point, and at most {PRECISION_MAX} are possible: declare it with at most {most} there"
+        )
+        raise ValueError(msg)
+    if aggregate.function in SPREAD and type_.precision > NARROW_MAX:
+        msg = (
+            f"{aggregate.field} is {type_}: {aggregate.function} takes decimals of up to "
+            f"{NARROW_MAX} digits: declare it with fewer, or float"
+        )
+        raise ValueError(msg)
+
+
+def _either(kinds: Sequence[str]) -> str:
+    *most, last = kinds
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _taking(kind: Kind) -> list[str]:
+    """Return the functions of one field that take a kind."""
+    return [
+        name
+        for name, signature in SIGNATURES.items()
+        if len(signature.takes) == 1 and kind in _TAKES[signature.takes[0]][0]
+    ]
 
 
 def may_overflow(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> bool:
-    """Whether a result may leave int64: then it is null in its row, which names it."""
-    if aggregate.function != "sum" or aggregate.field is None:
+    """Whether a result may leave int64 or 38 digits: then it is null in its row, which names it."""
+    if aggregate.function not in ("sum", "mean") or aggregate.field is None:
         return False
-    return fields[aggregate.field].kind == "int"
+    type_ = fields[aggregate.field]
+    if type_.kind == "decimal":
+        return aggregate.function == "sum" or type_.precision + MEAN_PLACES > PRECISION_MAX
+    return aggregate.function == "sum" and type_.kind == "int"
 
 
 def value_type(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> ValueType:
@@ -318,8 +401,15 @@ def value_type(aggregate: Aggregate, fields: Mapping[str, FieldType]) -> ValueTy
     if aggregate.user is not None:
         return ValueType(user_aggregate.load(aggregate.user).returns)
     signature = SIGNATURES[aggregate.function]
+    of_last = fields[aggregate.fields[-1]] if aggregate.fields else FieldType("int")
+    if signature.gives == "mean" and of_last.kind == "decimal":
+        return ValueType("decimal", False, PRECISION_MAX, of_last.scale + MEAN_PLACES)
+    if signature.gives == "mean":
+        return ValueType("float")
     if signature.gives != "same":
         return ValueType(signature.gives, signature.many)
     if len(aggregate.fields) < len(signature.takes):
         return ValueType("int", signature.many)  # the windowing attribute is the field
-    return ValueType(fields[aggregate.fields[-1]].kind, signature.many)
+    if aggregate.function == "sum" and of_last.kind == "decimal":
+        return ValueType("decimal", False, PRECISION_MAX, of_last.scale)
+    return ValueType.of(of_last, many=signature.many)

@@ -9,9 +9,9 @@ Source: SAMZA-552, "Join operator"; outer joins and the spelling are ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
@@ -19,6 +19,7 @@ from windowing.model.event_time import SpecModel
 from windowing.model.lengths import duration_us
 from windowing.model.names import ColumnName
 from windowing.model.operators.language import is_clause, parse_side
+from windowing.model.paths import PATH, named
 from windowing.model.progress import Slack
 from windowing.model.reading import JSON
 from windowing.model.source import Source
@@ -34,10 +35,11 @@ PLACE = ("left", "left_offset", "right", "right_offset")
 """The fields of a pair's key after the equal ones: lane and offset of both records."""
 
 Operator = Literal["<", "<=", "=", "!=", ">=", ">"]
-_OPERAND = re.compile(r"(left|right)\.([A-Za-z_][A-Za-z0-9_]*)")
+_OPERAND = re.compile(rf"(left|right)\.({PATH})")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _TEXT = re.compile(r"'[^']*'")
-_COMPARISON = re.compile(r"([^\s<>=!]+)\s*(<=|>=|!=|<|>|=)\s*('[^']*'|\S+)")
+_FIELD = r"""(?:"(?:[^"]|"")*"|[^\s<>=!"])+"""
+_COMPARISON = re.compile(rf"({_FIELD})\s*(<=|>=|!=|<|>|=)\s*('[^']*'|{_FIELD})")
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def _operand(text: object) -> Operand:
     if found is None:
         msg = f"{text!r} names no field: write left.FIELD or right.FIELD"
         raise ValueError(msg)
-    return Operand("left" if found[1] == "left" else "right", found[2])
+    return Operand("left" if found[1] == "left" else "right", named(found[2]))
 
 
 def parse_comparison(text: object) -> Comparison:
@@ -128,6 +130,17 @@ def _equalities(value: object) -> object:
 
 
 _Shown = Annotated[Operand, BeforeValidator(_operand)]
+
+
+_COMPARED: Final[Mapping[str, str]] = {
+    "string": "text",
+    "date": "text",
+    "bool": "truth",
+    **dict.fromkeys(("int", "float", "decimal", "timestamp"), "number"),
+}
+"""What values are compared as; others are not alike."""
+_ROUNDED: Final = {"decimal", "float"}
+"""What would be compared as rounded."""
 
 
 class Join(SpecModel):
@@ -165,11 +178,13 @@ class Join(SpecModel):
                 msg = f"topic {source.topic!r}: a join needs progress of its lanes, not per key"
                 raise ValueError(msg)
         for word, one, other in self._paired():
-            kinds = [self.type_of(o).kind for o in (Operand("left", one), Operand("right", other))]
-            if kinds[0] != kinds[1] or kinds[0] == "float" or one in PLACE:
+            types = [self.type_of(o) for o in (Operand("left", one), Operand("right", other))]
+            alike = [(type_.kind, type_.scale) for type_ in types]
+            if alike[0] != alike[1] or types[0].kind == "float" or one in PLACE:
+                shown = [str(replace(type_, nullable=False)) for type_ in types]
                 msg = (
-                    f"{word}: {one} is {kinds[0]}, {other} is {kinds[1]}: take equal ints or "
-                    "strings"
+                    f"{word}: {one} is {shown[0]}, {other} is {shown[1]}: take fields of one type, "
+                    "but no floats"
                 )
                 raise ValueError(msg)
             if one in {operand.name for operand in self.select.values()}:
@@ -226,7 +241,7 @@ class Join(SpecModel):
             if isinstance(second, str)
             else "int"
         )
-        if (of_first == "string") != (of_second == "string"):
+        if _COMPARED[of_first] != _COMPARED[of_second] or {of_first, of_second} == _ROUNDED:
             msg = f"where: {comparison.first.name} is {of_first}, and is compared with {of_second}"
             raise ValueError(msg)
 

@@ -13,7 +13,7 @@ from windowing.model.fields import Aggregate, ValueType, may_overflow, value_typ
 from windowing.model.flow import JoinFlow, StreamFlow
 from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side
 from windowing.model.source import Source
-from windowing.model.types import FieldType, Kind
+from windowing.model.types import FieldType
 from windowing.model.windows.activity import Warmup, parse_moment
 from windowing.model.windows.sliding import begins_later
 from windowing.model.windows.window import Window
@@ -93,7 +93,7 @@ class Flow(Protocol):
     def by_wall_clock(self) -> bool:
         """Whether rows depend on the machine's clock, and are no function of the log."""
 
-    def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
+    def key_types(self, fields: Mapping[str, FieldType]) -> dict[str, FieldType]:
         """Give the types of a row's key, in the order of its fields.
 
         Args:
@@ -172,9 +172,9 @@ class MostFlows:
         """False: rows are a function of the log."""
         return False
 
-    def key_kinds(self: Flow, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
+    def key_types(self: Flow, fields: Mapping[str, FieldType]) -> dict[str, FieldType]:
         """Give the types of a row's key, in the order of its fields."""
-        return {name: fields[name].kind for name in self.key}
+        return {name: fields[name] for name in self.key}
 
     @property
     def shows(self: Flow) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ class MostFlows:
         return ()
 
     def may_overflow(self: Flow, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
-        """Name the sums of ints, and what users' classes compute, which may fail."""
+        """Name the sums, means of decimals, and what users' classes compute, which may fail."""
         return tuple(
             one.name for one in self.aggregates if one.user is not None or may_overflow(one, fields)
         )
@@ -305,7 +305,7 @@ class JoinQuery(JoinFlow, MostFlows):
     def value_types(self, fields: Mapping[str, FieldType]) -> dict[str, ValueType]:
         """Give the types of a row's values, which either side's source says."""
         del fields
-        return {name: ValueType(self.type_of(one).kind) for name, one in self.select.items()}
+        return {name: ValueType.of(self.type_of(one)) for name, one in self.select.items()}
 
     @property
     def accumulation(self) -> Accumulation:

@@ -9,11 +9,13 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from windowing.model.record import lane_order
+from windowing.model.types import Kind
 
-Scalar = int | float | str | None
+Scalar = int | float | str | bool | Decimal | None
 Key = tuple[Scalar, ...]
 Value = Scalar | Sequence[Scalar]
 """The result of an aggregate: a scalar, or a list of them."""
@@ -31,7 +33,7 @@ class Row:
         records: how many records the window holds as of this revision.
         offsets: per contributing lane, their smallest and largest offset.
         values: aggregates in the order of the file.
-        overflow: the sums of ints that leave int64, which are null in `values`.
+        overflow: the sums that leave int64 or 38 digits, which are null in `values`.
         retracts: the row repeats the previous one in order to retract it.
         absorbed_by: in a tombstone, the start of the session that this one is now part of.
     """
@@ -62,8 +64,11 @@ class DeadLetter:
     reason: str
 
 
-def key_order(key: Key) -> tuple[tuple[int, float | int | str], ...]:
-    """Return the sort key of a row's key: null first, numbers by value, strings by code point."""
+def key_order(key: Key) -> tuple[tuple[int, float | int | Decimal | str], ...]:
+    """Return the sort key of a row's key: null first, numbers by value, strings by code point.
+
+    False comes before true.
+    """
     return tuple(
         (0, 0) if part is None else (2, part) if isinstance(part, str) else (1, part)
         for part in key
@@ -100,7 +105,7 @@ def row_line(row: Row) -> str:
             "window_id": row.window_id,
             "window_start": row.window_start_us,
             "window_end": row.window_end_us,
-            "key": [_scalar(part) for part in row.key],
+            "key": [in_row(part) for part in row.key],
             "pane": row.pane,
             "revision": row.revision,
             "records": row.records,
@@ -153,13 +158,24 @@ def dead_letter_lines(
 
 def _value(value: Value) -> object:
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_scalar(part) for part in value]
-    return _scalar(value)
+        return [in_row(part) for part in value]
+    return in_row(value)
 
 
-def _scalar(value: Scalar) -> Scalar:
+def in_row(value: Scalar) -> Scalar:
+    """Return a value as a row's JSON has it."""
     if isinstance(value, float) and math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
+    return f"{value:f}" if isinstance(value, Decimal) else value
+
+
+def of_row(value: Scalar, kind: Kind) -> Scalar:
+    """Return a scalar of a row's JSON as the value that it is of a field of a kind."""
+    if kind == "decimal" and isinstance(value, str):
+        try:
+            return Decimal(value)
+        except InvalidOperation:
+            return value  # a broken row may hold anything
     return value
 
 

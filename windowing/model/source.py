@@ -35,7 +35,8 @@ from windowing.model.event_time import EventTime, SpecModel
 from windowing.model.fates import BY_WINDOWS, DUPLICATE, FILTERED, Fates
 from windowing.model.lane_numbers import LaneNumbers
 from windowing.model.metadata import carried_of, is_known_metadata, metadata_type
-from windowing.model.names import FieldName, TopicName
+from windowing.model.names import PathName, TopicName
+from windowing.model.paths import check_apart, check_once
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.reading import MistakeAt, PartSpec, parse_format, with_steps
 from windowing.model.types import FieldType, parse_field_type
@@ -68,7 +69,7 @@ class Source(LaneNumbers, SpecModel):
         partitions: how many lanes there are, including added ones.
         topics: several topics with the same kind of records, and their partitions, in the order in
             which their lanes are numbered; None: it is one.
-        declared: the fields of a value besides the event time, and their types.
+        declared: the fields of a value besides the event time, by their paths, and their types.
         disorder: the generator that turns a lane's records into progress.
         disorder_of: the generators of other windowing attributes, by field.
         idle_timeout_us: a lane silent for this long by the wall clock does not hold back early
@@ -87,7 +88,7 @@ class Source(LaneNumbers, SpecModel):
     partitions: Partitions
     format: Annotated[PartSpec, BeforeValidator(parse_format)]
     event_time: EventTime
-    declared: dict[FieldName, Type] = Field(alias="fields")
+    declared: Annotated[dict[PathName, Type], BeforeValidator(check_once)] = Field(alias="fields")
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
     disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = Field(
         default_factory=dict
@@ -131,6 +132,14 @@ class Source(LaneNumbers, SpecModel):
         used = metadata_in((*timed, *self._computations))
         by = () if self.duplicates is None else filter(is_known_metadata, self.duplicates.by)
         self._metadata = tuple(dict.fromkeys((*used, *by)))
+        return self
+
+    @model_validator(mode="after")
+    def _fields_apart(self) -> Source:
+        for part in self.parts:
+            if "event_time" in part.model_fields_set:  # else it stands for one with mistakes
+                timed = () if part.event_time.expr is not None else (part.event_time.field,)
+                check_apart(dict.fromkeys((*part.declared, *timed)))
         return self
 
     @model_validator(mode="after")
@@ -179,6 +188,9 @@ class Source(LaneNumbers, SpecModel):
                 f"E_DISORDER: attr {attr!r} is not under source.fields "
                 f"({known_fields(self)}){meant(attr, self.fields)}"
             )
+            raise ValueError(msg)
+        if attr is not None and self.fields[attr].kind == "decimal":
+            msg = f"E_DISORDER: attr {attr!r} is a decimal: take a field of another type"
             raise ValueError(msg)
         if misfit := generator.misfit(self.fields):
             msg = f"E_DISORDER: {misfit}"

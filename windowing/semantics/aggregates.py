@@ -15,11 +15,11 @@ from math import ceil, inf
 from windowing.model.fields import Aggregate
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.rows import Scalar, Value
-from windowing.model.types import Kind
+from windowing.model.types import FieldType
 from windowing.model.user import user_aggregate
 
 
-def middle_of_bin(value: int | float, accuracy: Fraction) -> float:
+def middle_of_bin(value: Number, accuracy: Fraction) -> float:
     """Return the middle of the bin that contains a value.
 
     Each [2^e, 2^(e+1)) is divided into 2^m bins of equal width, with the smallest m that keeps
@@ -42,7 +42,7 @@ def middle_of_bin(value: int | float, accuracy: Fraction) -> float:
     return -middle if value < 0 else middle
 
 
-def distinct_estimate(values: Iterable[int | float | str], size: int) -> int:
+def distinct_estimate(values: Iterable[Known], size: int) -> int:
     """Estimate the number of distinct values from the smallest hashes.
 
     With fewer than `size` distinct hashes, their number; else `(size - 1) * 2^64` over the
@@ -54,11 +54,21 @@ def distinct_estimate(values: Iterable[int | float | str], size: int) -> int:
     return (size - 1) * 2**64 // max(hashes[size - 1], 1)
 
 
-def _hash(value: int | float | str) -> int:
-    """Return the first 8 bytes of BLAKE2b over 8 bytes of int or double, big-endian, or UTF-8."""
+Number = int | float | Decimal
+Known = Number | str
+"""A value that is not null; bools are ints."""
+
+
+def _hash(value: Known) -> int:
+    """Return the first 8 bytes of BLAKE2b over 8 bytes of int or double, big-endian, or UTF-8.
+
+    A decimal is hashed as its text in a row, a bool as 1 or 0.
+    """
     match value:
         case str():
             data = value.encode()
+        case Decimal():
+            data = f"{value:f}".encode()
         case int():
             data = value.to_bytes(8, "big", signed=True)
         case float():
@@ -77,25 +87,35 @@ _DIGITS = Context(prec=2500, Emax=999_999, Emin=-999_999)
 class NoValueError(ArithmeticError):
     """No row can show the value: it shows null, and names the aggregate.
 
-    A sum of ints that leaves int64, or a user's class that fails.
+    A sum of ints that leaves int64, one of decimals that leaves 38 digits, or a user's class that
+    fails.
     """
 
 
-def aggregate(spec: Aggregate, kind: Kind, values: Sequence[Scalar]) -> Value:
+def aggregate(spec: Aggregate, type_: FieldType, values: Sequence[Scalar]) -> Value:
     """Compute one aggregate over one field; nulls are skipped; without values it is null.
 
     Args:
-        spec: any aggregate except `count`, `argmin`, `argmax` and `python`.
-        kind: the type of its field.
+        spec: any aggregate except `argmin`, `argmax`, `python`, and a `count` of records.
+        type_: of its field.
         values: the field of all the window's records in canonical order, including nulls.
 
     Raises:
-        NoValueError: a sum of ints beyond 64 bits.
+        NoValueError: a sum with too many digits.
     """
     known = [value for value in values if value is not None]
+    if spec.function == "count":
+        return len(known)
     if not known:
         return None
     match spec.function:
+        case "any" | "all" as function:
+            decides = function == "any"
+            if decides in known:
+                return decides
+            return None if None in values else not decides
+        case "min" | "max" as function:
+            return (min if function == "min" else max)(known)
         case "first":
             return known[0]
         case "last":
@@ -106,15 +126,26 @@ def aggregate(spec: Aggregate, kind: Kind, values: Sequence[Scalar]) -> Value:
             return len(set(known))
         case "approx_count_distinct":
             return distinct_estimate(known, int(spec.parameters[0]))
-    return _of_numbers(spec, kind, [value for value in known if not isinstance(value, str)])
+    numbers = [value for value in known if not isinstance(value, str)]
+    if type_.kind == "decimal" and spec.function in ("sum", "mean"):
+        return _of_decimals(spec, type_, numbers)
+    return _of_numbers(spec, type_, numbers)
 
 
-def _of_numbers(spec: Aggregate, kind: Kind, numbers: list[int | float]) -> Value:
+def _of_decimals(spec: Aggregate, type_: FieldType, numbers: Sequence[Number]) -> Decimal:
+    exact, scale = sum(map(Fraction, numbers), Fraction()), type_.scale
+    if spec.function == "mean":
+        exact, scale = exact / len(numbers), scale + 6
+    # Python rounds a fraction half to even.
+    unscaled = round(exact * 10**scale)
+    if abs(unscaled) >= 10**38:
+        msg = f"{spec.name}: {spec.function}({spec.field}) has more than 38 digits"
+        raise NoValueError(msg)
+    return Decimal(f"{unscaled}E-{scale}")
+
+
+def _of_numbers(spec: Aggregate, type_: FieldType, numbers: list[Number]) -> Value:
     match spec.function:
-        case "min":
-            return min(numbers)
-        case "max":
-            return max(numbers)
         case "top_k":
             return sorted(numbers, reverse=True)[: int(spec.parameters[0])]
         case "quantile":
@@ -130,7 +161,7 @@ def _of_numbers(spec: Aggregate, kind: Kind, numbers: list[int | float]) -> Valu
         case "mean":
             return rounded(exact_sum(numbers) / len(numbers))
     total = exact_sum(numbers)
-    if kind == "float":
+    if type_.kind == "float":
         return rounded(total)
     if not INT64_MIN <= total <= INT64_MAX:
         msg = f"{spec.name}: sum({spec.field}) is {total}, which does not fit 64 bits"
@@ -146,15 +177,12 @@ def extreme(spec: Aggregate, pairs: Sequence[tuple[Scalar, Scalar]]) -> Scalar:
         pairs: per record in canonical order, its value and what it would show; records without
             either are skipped.
     """
-    known = [
-        (value, shown)
-        for value, shown in pairs
-        if shown is not None and value is not None and not isinstance(value, str)
-    ]
+    known = [(value, shown) for value, shown in pairs if shown is not None and value is not None]
     if not known:
         return None
     values = [value for value, _ in known]
-    return known[values.index(min(values) if spec.function == "argmin" else max(values))][1]
+    extreme = min(values) if spec.function == "argmin" else max(values)
+    return known[values.index(extreme)][1]
 
 
 def by_user(spec: Aggregate, rows: Mapping[tuple[str, int, int], Sequence[Scalar]]) -> Scalar:
@@ -209,12 +237,12 @@ def refusal(
     return None
 
 
-def quantile(numbers: Sequence[int | float], share: Fraction) -> int | float:
+def quantile(numbers: Sequence[Number], share: Fraction) -> Number:
     """Return the smallest value that at least this share of all values do not exceed."""
     return sorted(numbers)[max(ceil(share * len(numbers)), 1) - 1]
 
 
-def spread(function: str, numbers: Sequence[int | float]) -> float | None:
+def spread(function: str, numbers: Sequence[Number]) -> float | None:
     """Return variance or standard deviation, sample or population; null of too few values."""
     degrees = len(numbers) if function.endswith("_pop") else len(numbers) - 1
     if degrees == 0:
@@ -228,7 +256,7 @@ def spread(function: str, numbers: Sequence[int | float]) -> float | None:
     return float(_DIGITS.sqrt(quotient))
 
 
-def exact_sum(numbers: Sequence[int | float]) -> Fraction:
+def exact_sum(numbers: Sequence[Number]) -> Fraction:
     """Add without rounding: ints directly, doubles as multiples of the smallest double."""
     whole, scaled = 0, 0
     for number in numbers:

@@ -14,7 +14,6 @@ from windowing.model.query import Flow, JoinQuery
 from windowing.model.rows import Key, Row
 from windowing.semantics.revisions import (
     key_of,
-    kinds_of,
     offsets_of,
     revisions,
     row_of,
@@ -154,7 +153,7 @@ class _Operators:
         )
         overflow: tuple[str, ...] = ()
         if isinstance(query.last, AggregateStep):
-            values, overflow = values_of(query.last.aggregates, kinds_of(source), shown)
+            values, overflow = values_of(query.last.aggregates, source.fields, shown)
         elif report.values is not None:
             values = dict(report.values)
         else:

@@ -23,6 +23,7 @@ from windowing.model.record import (
     lane_order,
     null_first,
 )
+from windowing.model.types import FieldType
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.controls import Bound as LaneBound
@@ -132,7 +133,7 @@ def _row(flow: StreamFlow, shown: WindowRevision) -> WindowRow:
     for lane in sorted({item.lane for item in shown.holds}, key=lane_order):
         held = [item.offset for item in shown.holds if item.lane == lane]
         offsets[lane] = min(held), max(held)
-    values, overflow = values_of(flow.aggregates, {"value": "int"}, shown)
+    values, overflow = values_of(flow.aggregates, {"value": FieldType("int")}, shown)
     value = next(iter(values.values()))
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # an integral median is an int

@@ -21,6 +21,8 @@ _BEYOND: int = 10**_DIGITS_MAX
 def parse_object(value: bytes | None, *, exact: bool = False) -> dict[str, Any] | None:
     """Return a JSON object, or None if the bytes are anything else.
 
+    With `exact`, a number with a fraction or an exponent is a decimal of its digits.
+
     A duplicate name keeps its last value. Not JSON: NaN and infinities, a lone surrogate anywhere,
         a byte order mark, text that is not UTF-8, and nesting beyond `DEPTH_MAX`.
     """

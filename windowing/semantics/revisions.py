@@ -20,7 +20,7 @@ from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.flow import StreamFlow
 from windowing.model.rows import Key, Row, Scalar, Value
-from windowing.model.types import Kind
+from windowing.model.types import FieldType
 from windowing.semantics.aggregates import NoValueError, aggregate, by_user, extreme, refused_by
 from windowing.semantics.lanes import Lane
 from windowing.semantics.units import Item, Unit, WindowRevision, group_of, part_of
@@ -95,7 +95,7 @@ def units_of(
 def row_of(query: Query, source: Source, shown: WindowRevision) -> Row:
     """Return the row that shows a revision."""
     key = key_of(query, shown)
-    values, overflow = values_of(query.aggregates, kinds_of(source), shown)
+    values, overflow = values_of(query.aggregates, source.fields, shown)
     return Row(
         query=query.name,
         window_id=shown.wid,
@@ -113,11 +113,6 @@ def row_of(query: Query, source: Source, shown: WindowRevision) -> Row:
     )
 
 
-def kinds_of(source: Source) -> dict[str, Kind]:
-    """Return the types of a source's fields, by name."""
-    return {name: type_.kind for name, type_ in source.fields.items()}
-
-
 def offsets_of(shown: WindowRevision) -> dict[str, tuple[int, int]]:
     """Return the first and last offset of a row's records, by lane."""
     offsets: dict[str, list[int]] = defaultdict(list)
@@ -127,14 +122,14 @@ def offsets_of(shown: WindowRevision) -> dict[str, tuple[int, int]]:
 
 
 def values_of(
-    aggregates: Sequence[Aggregate], kinds: Mapping[str, Kind], shown: WindowRevision
+    aggregates: Sequence[Aggregate], types: Mapping[str, FieldType], shown: WindowRevision
 ) -> tuple[dict[str, Value], tuple[str, ...]]:
     """Return the aggregates of a row by name, and which have none to show."""
     values: dict[str, Value] = {}
     overflow = []
     for spec in aggregates:
         try:
-            values[spec.name] = value_of(spec, kinds, shown)
+            values[spec.name] = value_of(spec, types, shown)
         except NoValueError:
             values[spec.name] = None
             overflow.append(spec.name)
@@ -142,17 +137,17 @@ def values_of(
 
 
 def unshown(
-    aggregates: Sequence[Aggregate], kinds: Mapping[str, Kind], shown: WindowRevision
+    aggregates: Sequence[Aggregate], types: Mapping[str, FieldType], shown: WindowRevision
 ) -> Iterator[str]:
     """Yield why aggregates of a row have no value to show: those that `values_of` names."""
     for spec in aggregates:
         try:
-            value_of(spec, kinds, shown)
+            value_of(spec, types, shown)
         except NoValueError as error:
             yield str(error)
 
 
-def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: WindowRevision) -> Value:
+def value_of(spec: Aggregate, types: Mapping[str, FieldType], shown: WindowRevision) -> Value:
     """Return one aggregate over a revision's records; null for a tombstone.
 
     Raises:
@@ -172,4 +167,4 @@ def value_of(spec: Aggregate, kinds: Mapping[str, Kind], shown: WindowRevision) 
         # Without a field to show, show the windowing attribute.
         shows = [item.fields[spec.more[0]] if spec.more else item.value for item in shown.holds]
         return extreme(spec, list(zip(values, shows, strict=True)))
-    return aggregate(spec, kinds[spec.field], values)
+    return aggregate(spec, types[spec.field], values)

@@ -6,8 +6,10 @@ The order of the reasons is part of the contract: the first that applies is the 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Literal
 
@@ -18,9 +20,10 @@ from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.metadata import is_metadata, metadata_of
+from windowing.model.paths import member_name, parse_path
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
-from windowing.model.types import Kind
+from windowing.model.types import FieldType
 from windowing.semantics.computing import Computing, EntryPlace
 from windowing.semantics.controls import (
     Bound,
@@ -33,7 +36,9 @@ from windowing.semantics.controls import (
 )
 from windowing.semantics.expressions import ExpressionFailure, value_of
 from windowing.semantics.formats import decoding, definition_of_step
+from windowing.semantics.json_objects import parse_object
 from windowing.semantics.log import LogEntry
+from windowing.semantics.paths import at_path
 from windowing.semantics.times import read_time
 
 Reason = Literal[
@@ -49,6 +54,8 @@ Reason = Literal[
     "not_allowed",
 ]
 
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _NOWHERE = EntryPlace()
 
 
@@ -103,14 +110,16 @@ class ValueReader:
         self._types = source.declared
         self._by_expression, self._all_types = source.time, source.fields
         timed = () if source.time is not None else (source.event_time.field,)
-        self._known = {*source.declared, *timed}
+        self._paths = {name: parse_path(name) for name in (*source.declared, *timed)}
+        self._known = {path[0] for path in self._paths.values()}
         self._ignore_unknown = source.unknown_fields == "ignore"
         self._earliest, self._places = pipeline.earliest, pipeline.placed_by
         grouping = pipeline.key_fields(number)
         wanted = {name: type_.kind for name, type_ in source.declared.items()}
         if self._by_expression is None:
             wanted[self._time.field] = self._time.spelling.kind
-        self._decode = decoding(source.format, wanted)
+        named = {member_name(name): kind for name, kind in wanted.items()}
+        self._decode = decoding(source.format, named)
         own = [step for step in source.steps if step.name not in BUILT_IN]
         self._steps = [definition_of_step(step) for step in own]
         self._computing = Computing(source, pipeline.placed_by, pipeline.earliest)
@@ -140,12 +149,12 @@ class ValueReader:
             return ts_us
         if not self._ignore_unknown and any(name not in self._known for name in document):
             return "unknown_field"
-        if any(document.get(name) is None for name in self._never_null):
+        if any(at_path(document, self._paths[name]) is None for name in self._never_null):
             return "null_key"
         fields: dict[str, Scalar] = {}
         for name, type_ in self._types.items():
-            raw = document.get(name)
-            fields[name] = None if raw is None else read_scalar(type_.kind, raw)
+            raw = at_path(document, self._paths[name])
+            fields[name] = None if raw is None else self._scalar(type_, raw)
             if fields[name] is None and not (raw is None and type_.nullable):
                 return "bad_type"
         for name in self._places & self._types.keys():
@@ -172,9 +181,11 @@ class ValueReader:
     def _event_time(
         self, document: Mapping[str, object], append_us: int | None, place: EntryPlace
     ) -> int | str:
-        raw = document.get(self._time.field)
+        raw: object
         if self._by_expression is not None:
             raw = self._time_of(self._by_expression, document, place)
+        else:
+            raw = at_path(document, self._paths[self._time.field])
         return "bad_event_time" if isinstance(raw, _NoTime) else self._judged(raw, append_us)
 
     def _judged(self, raw: object, append_us: int | None) -> int | str:
@@ -192,8 +203,8 @@ class ValueReader:
             if is_metadata(name):
                 values[name] = place.value_of(name)
                 continue
-            raw = document.get(name)
-            values[name] = None if raw is None else read_scalar(self._types[name].kind, raw)
+            raw = at_path(document, self._paths[name])
+            values[name] = None if raw is None else self._scalar(self._types[name], raw)
             if values[name] is None and raw is not None:
                 return _NoTime()
         try:
@@ -227,6 +238,12 @@ class ValueReader:
             return RefusedControl("time_ahead")
         return self._of_known_key(control)
 
+    def _scalar(self, type_: FieldType, raw: object) -> Scalar:
+        if type_.kind != "timestamp":
+            return read_scalar(type_, raw)
+        us = read_time(self._time.spelling, raw)
+        return us if us is not None and self._earliest <= us < LATEST else None
+
     def _of_founding_lanes(self, seen: Observation) -> Observation:
         """Return a heartbeat without added lanes: it may be from before they were."""
         founding = {name: us for name, us in seen.seen_us.items() if name not in self._joined}
@@ -241,7 +258,7 @@ class ValueReader:
             return "ignored"
         ((name, raw),) = control.on.items()
         type_ = self._types.get(name)
-        value = None if type_ is None or raw is None else read_scalar(type_.kind, raw)
+        value = None if type_ is None or raw is None else self._scalar(type_, raw)
         if type_ is None or (value is None and not (raw is None and type_.nullable)):
             return "ignored"
         return Bound(control.bound_us, {name: value})
@@ -256,13 +273,24 @@ def _instant_of(control: Control, disorder: Disorder) -> int | None:
     return None
 
 
-def read_scalar(kind: Kind, raw: object) -> Scalar:
-    """Return a JSON value converted to its type, or None if it does not fit."""
-    if kind == "string":
-        return raw if isinstance(raw, str) else None
-    if kind == "int":
-        # `type() is`, because Python's booleans are ints.
-        return raw if type(raw) is int and INT64_MIN <= raw <= INT64_MAX else None
+def read_scalar(type_: FieldType, raw: object) -> Scalar:
+    """Return a JSON value converted to its type, or None if it does not fit.
+
+    Args:
+        type_: any but a timestamp, whose spelling is that of event times.
+    """
+    match type_.kind:
+        case "string":
+            return raw if isinstance(raw, str) else None
+        case "int":
+            # `type() is`, because Python's booleans are ints.
+            return raw if type(raw) is int and INT64_MIN <= raw <= INT64_MAX else None
+        case "bool":
+            return raw if isinstance(raw, bool) else None
+        case "date":
+            return raw if isinstance(raw, str) and _is_day(raw) else None
+        case "decimal":
+            return _decimal(raw, type_.precision, type_.scale)
     if type(raw) is not int and not isinstance(raw, float | Decimal):
         return None
     try:
@@ -270,6 +298,35 @@ def read_scalar(kind: Kind, raw: object) -> Scalar:
     except OverflowError:
         return None
     return number + 0.0 if math.isfinite(number) else None  # -0.0 + 0.0 is 0.0
+
+
+def _is_day(text: str) -> bool:
+    match = _DATE.fullmatch(text)
+    try:
+        return match is not None and date(*map(int, match.groups())) is not None
+    except ValueError:
+        return False
+
+
+def _decimal(raw: object, precision: int, scale: int) -> Decimal | None:
+    """Count the digits of a number in units of its type's last place."""
+    if isinstance(raw, str):
+        if not _JSON_NUMBER.fullmatch(raw):
+            return None
+        raw = parse_object(f'{{"x":{raw}}}'.encode(), exact=True)["x"]  # type: ignore[index]
+    if type(raw) is not int and not isinstance(raw, Decimal):
+        return None
+    sign, digits, exponent = Decimal(raw).as_tuple()
+    written = "".join(map(str, digits)).lstrip("0")
+    significant = written.rstrip("0")
+    if not significant:
+        return Decimal((0, (0,), -scale))
+    assert isinstance(exponent, int)  # noqa: S101 - JSON has no other numbers
+    places = exponent + len(written) - len(significant) + scale
+    if places < 0 or len(significant) + places > precision:
+        return None
+    unscaled = significant + "0" * places
+    return Decimal((sign, tuple(map(int, unscaled)), -scale))
 
 
 def read_event_time(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
-from windowing.model.rows import Key, Scalar
+from windowing.model.rows import Key, Scalar, in_row
 from windowing.model.source import Source
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
@@ -23,7 +23,7 @@ from windowing.semantics.arrivals import follow
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry, LogOrder
-from windowing.semantics.revisions import key_of, kinds_of, revisions, unshown
+from windowing.semantics.revisions import key_of, revisions, unshown
 from windowing.semantics.units import Item, WindowRevision, group_of, part_of
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.view import attribute_of, item_of, items_of, lanes_of
@@ -182,7 +182,7 @@ def why(pipeline: Pipeline, sought: WindowRef, log: Iterable[LogEntry]) -> Why:
         unshown=[
             (row.revision, said)
             for row in sent
-            for said in unshown(query.aggregates, kinds_of(pipeline.source), row)
+            for said in unshown(query.aggregates, pipeline.source.fields, row)
         ],
     )
 
@@ -284,7 +284,7 @@ def _place(
     named = f"begins at {start}" if sought.wid is None else f"has the number {sought.wid}"
     msg = (
         f"query {sought.query.name} has no window that {named} and holds a record of key "
-        f"{list(sought.key)}: look for it with `slackwater newest`"
+        f"{[in_row(part) for part in sought.key]}: look for it with `slackwater newest`"
     )
     raise NoWindow(msg)
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from windowing.model import Pipeline
 from windowing.model.lengths import spell_instant
+from windowing.model.rows import in_row
 from windowing.model.standing import release
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Item
@@ -115,7 +116,7 @@ class Explanation:
             "window_id": found.wid,
             "start": found.start,
             "end": found.end,
-            "key": list(found.sought.key),
+            "key": [in_row(part) for part in found.sought.key],
             "open": found.is_open,
             "closes_at": _finite(found.closes_at),
             "progress": _finite(found.progress),

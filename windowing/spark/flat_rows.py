@@ -18,7 +18,14 @@ LETTER = ("source", "partition", "offset", "reason")
 
 RESULT_ROW, DEAD_ROW = "result", "dead_letter"
 
-_NAMES = {pa.int64(): "bigint", pa.int32(): "int", pa.float64(): "double", pa.string(): "string"}
+_NAMES = {
+    pa.int64(): "bigint",
+    pa.int32(): "int",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.bool_(): "boolean",
+    pa.date32(): "date",
+}
 
 
 class FlatRows:
@@ -125,6 +132,8 @@ def _quoted(name: str) -> str:
 def _spelled(type_: pa.DataType) -> str:
     if pa.types.is_timestamp(type_):
         return "timestamp"
+    if pa.types.is_decimal(type_):
+        return f"decimal({type_.precision},{type_.scale})"
     if pa.types.is_list(type_):
         return f"array<{_spelled(type_.value_type)}>"
     if pa.types.is_struct(type_):

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
+from chaos.simulator.draw.types import draw_typed
 from windowing.model.source import Source
 from windowing.model.types import FieldType
 
@@ -66,11 +67,15 @@ class Values:
         floats = rng.choice([HARD_FLOATS, HARD_FLOATS, _ZEROS, _in_bins(rng)])
         return cls(texts, ints, floats)
 
-    def value(self, rng: random.Random, kind: str, largest: int | None = None) -> Any:
+    def value(self, rng: random.Random, kind: str | FieldType, largest: int | None = None) -> Any:
         """Draw one value that is not null.
 
         Ints are at most `largest` in absolute value; None: any of 64 bits.
         """
+        if isinstance(kind, FieldType):
+            if kind.kind not in ("int", "float", "string"):
+                return draw_typed(rng, kind)
+            kind = kind.kind
         choice = rng.random()
         if kind == "string":
             return rng.choice(self.texts)
@@ -107,17 +112,21 @@ class Values:
         table: dict[str, list[Any]] = {}
         for name, type_ in types.items():
             limit = (largest or {}).get(name)
-            like = [table[other] for other in table if types[other].kind == type_.kind]
+            like = [
+                table[other]
+                for other in table
+                if replace(types[other], nullable=type_.nullable) == type_
+            ]
             # What is too large for this one would not be a copy.
             like = [] if limit is not None else like
-            column = self.column(rng, type_.kind, rows, limit, like)
+            column = self.column(rng, type_, rows, limit, like)
             table[name] = _with_nulls(rng, column) if type_.nullable else column
         return table
 
     def column(
         self,
         rng: random.Random,
-        kind: str,
+        kind: str | FieldType,
         rows: int,
         largest: int | None = None,
         like: Sequence[Sequence[Any]] = (),
@@ -257,5 +266,9 @@ def _spoilt(rng: random.Random, type_: FieldType) -> object:
         "string": (None, None, 7, True, {}, []),
         "int": (None, "1", 1.0, True, 2**63, -(2**63) - 1, []),
         "float": (None, "1", False, {}, 10**400),
+        "bool": (None, 1, 0, "true", []),
+        "date": (None, "2023-02-29", "2024-1-01", "0000-01-01", 20240101, ""),
+        "timestamp": (None, True, "x", 2**63, [], {}),
+        "decimal": (None, "x", True, "1e-39", "1e38", "1,5", " 1", "1_0", 1e-39, 10**38, []),
     }[type_.kind]
     return rng.choice(odd)

@@ -72,6 +72,7 @@ class Wish:
         alike: how often a pipeline has more queries like one with sliding windows, which can share
             slices with it.
         same_class: whether all queries are of one class.
+        types: how often there are decimals, bools, dates and timestamps among fields and keys.
         duplicates: how often sources say what a duplicate is.
         computed: how often they compute something of a record, and how often they have two topics.
     """
@@ -91,5 +92,6 @@ class Wish:
     refusals: bool = True
     alike: float = 0.35
     same_class: bool = False
+    types: float = 0.3
     duplicates: float = 0.12
     computed: float = 0.15

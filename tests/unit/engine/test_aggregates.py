@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -29,9 +30,11 @@ from windowing.engine.aggregates.exact import (
     to_square_bins,
 )
 from windowing.engine.aggregates.sketches import bin_middles, bin_numbers, hashes
+from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.engine.tuning import tuned
 from windowing.model.fields import parse_aggregate
 from windowing.model.types import FieldType
+from windowing.semantics.aggregates import NoValueError
 from windowing.semantics.revisions import value_of
 from windowing.semantics.units import Item, WindowRevision
 
@@ -45,23 +48,31 @@ FIELDS = {
     "x": FieldType("float", nullable=True),
     "v": FieldType("int", nullable=True),
     "s": FieldType("string", nullable=True),
+    "m": FieldType("decimal", nullable=True, precision=18, scale=2),
+    "w": FieldType("decimal", nullable=True, precision=38, scale=4),
+    "b": FieldType("bool", nullable=True),
+    "d": FieldType("date", nullable=True),
+    "t": FieldType("timestamp", nullable=True),
 }
-_DTYPES = {"x": pl.Float64, "v": pl.Int64, "s": pl.String}
+_SQUARED = ("var({})", "stddev({})", "var_pop({})", "stddev_pop({})")
 _OF_NUMBERS = (
-    *("mean({})", "var({})", "stddev({})", "var_pop({})", "stddev_pop({})", "min({})", "max({})"),
+    *("mean({})", *_SQUARED),
     *("median({})", "quantile({}, 0)", "quantile({}, 0.9)", "quantile({}, 33.3%)"),
     *("approx_quantile({}, 0.5)", "approx_quantile({}, 1, 10%)", "top_k({}, 1)", "top_k({}, 3)"),
-    *("argmin({})", "argmax({})", "argmin({}, s)", "argmax({}, v)"),
 )
+_ORDERED = ("min({})", "max({})")
 _OF_ANY = (
+    *("count({})", "argmin({})", "argmax({})", "argmin({}, s)", "argmax({}, v)", "argmax(v, {})"),
     *("first({})", "last({})", "collect({})", "count_distinct({})"),
     *("approx_count_distinct({})", "approx_count_distinct({}, 16)"),
 )
 USER = "python:tests.unit.engine.user_classes:Span(v, s)"
 POOL = [
-    *(text.format(field) for text in _OF_NUMBERS for field in "xv"),
-    *(text.format(field) for text in _OF_ANY for field in "xvs"),
-    *("count", "sum(x)", USER),
+    *(text.format(field) for text in _OF_NUMBERS for field in "xvm"),
+    *(text.format("w") for text in _OF_NUMBERS if text not in _SQUARED),
+    *(text.format(field) for text in _ORDERED for field in "xvsmwdt"),
+    *(text.format(field) for text in _OF_ANY for field in FIELDS),
+    *("count", "sum(x)", "sum(m)", "sum(w)", "any(b)", "all(b)", USER),
 ]
 
 
@@ -76,10 +87,23 @@ class Record:
     s: str | None
     inner: int
     outer: int
+    m: Decimal | None = None
+    w: Decimal | None = None
+    b: bool | None = None
+    d: str | None = None
+    t: int | None = None
 
 
 def _or_null(values: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
     return st.one_of(st.none(), values, values, values)
+
+
+def decimals(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
+    """Numbers of so many digits: few, near to halves of a mean's last place, and the largest."""
+    most = 10**precision - 1
+    units = st.sampled_from([0, 1, -1, 2, 3, most, -most, most - 1, 2**31, -(2**32), 2**53])
+    units |= st.integers(-most, most)
+    return units.map(lambda unit: Decimal(f"{max(-most, min(most, unit))}E-{scale}"))
 
 
 _FEW = st.sampled_from([0, 1, -1, 2**53, 2**53 + 1])
@@ -91,6 +115,11 @@ RECORDS = st.lists(
         x=_or_null(FLOATS | _FEW.map(float)),
         v=_or_null(INTS | _FEW),
         s=_or_null(TEXTS),
+        m=_or_null(decimals(18, 2)),
+        w=_or_null(decimals(38, 4)),
+        b=_or_null(st.booleans()),
+        d=_or_null(st.sampled_from(["0001-01-01", "2024-02-29", "2024-10-01", "9999-12-31"])),
+        t=_or_null(st.sampled_from([-(10**15), -1, 0, 1, 2**60])),
         inner=st.integers(0, 3),
         outer=st.integers(0, 1),
     ),
@@ -102,8 +131,8 @@ RECORDS = st.lists(
 def _frame(records: list[Record]) -> pl.DataFrame:
     """The records as a lane has them; the offset is the place in the list."""
     fields = [
-        pl.Series(f"={name}", [getattr(r, name) for r in records], dtype=dtype)
-        for name, dtype in _DTYPES.items()
+        pl.Series(f"={name}", [getattr(r, name) for r in records], dtype=dtype_of(type_))
+        for name, type_ in FIELDS.items()
     ]
     return pl.DataFrame(
         [
@@ -118,13 +147,19 @@ def _frame(records: list[Record]) -> pl.DataFrame:
 def _defined(texts: list[str], records: list[Record]) -> list[object]:
     """What the definition says of one window that holds these records."""
     items = [
-        Item(r.ts_us, "s", r.partition, offset, 0, {"x": r.x, "v": r.v, "s": r.s})
+        Item(r.ts_us, "s", r.partition, offset, 0, {name: getattr(r, name) for name in FIELDS})
         for offset, r in enumerate(records)
     ]
     holds = tuple(sorted(items, key=lambda item: item.canonical))
     shown = WindowRevision(0, 0, 10, None, (), 0, None, holds)
-    kinds = {name: type_.kind for name, type_ in FIELDS.items()}
-    return [value_of(parse_aggregate("a", text), kinds, shown) for text in texts]
+    return [_value(text, shown) for text in texts]
+
+
+def _value(text: str, shown: WindowRevision) -> object:
+    try:
+        return value_of(parse_aggregate("a", text), FIELDS, shown)
+    except NoValueError:
+        return None
 
 
 def _accumulators(texts: list[str]) -> Accumulators:
@@ -188,7 +223,7 @@ def test_merged_states_are_the_same_bits_in_any_grouping(
     one = _merged(accumulators, records, data.draw(_orders(records)))
     regrouped = data.draw(st.permutations(records).map(lambda rs: [(r.inner, r.outer) for r in rs]))
     others = [
-        Record(r.ts_us, r.partition, r.x, r.v, r.s, inner, outer)
+        replace(r, inner=inner, outer=outer)
         for r, (inner, outer) in zip(records, regrouped, strict=True)
     ]
     other = _merged(accumulators, others, data.draw(_orders(records)))
@@ -197,7 +232,7 @@ def test_merged_states_are_the_same_bits_in_any_grouping(
 
 
 def test_every_aggregate_over_nothing_is_null() -> None:
-    texts = [text for text in POOL if text != "count"]
+    texts = [text for text in POOL if not text.startswith("count") or "distinct" in text]
     records = [Record(0, 0, None, None, None, 0, 0)] * 2
     accumulators = _accumulators(texts)
     merged = _merged(accumulators, records, [0])

@@ -16,7 +16,8 @@ from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import run
 from windowing.semantics import evaluate
 
-FIELDS = {"g": "string", "delay": "int?", "carrier": "string?", "x": "float?"}
+FIELDS = {"g": "string", "delay": "int?", "carrier": "string?", "x": "float?", "ok": "bool?"}
+FIELDS |= {"amount": "decimal(12,2)?", "huge": "decimal(38,4)?", "day": "date?", "at": "timestamp?"}
 
 
 def _pipeline(aggregates: dict[str, str]) -> Pipeline:
@@ -55,6 +56,11 @@ def _log(seed: int, size: int = 60) -> list[Entry]:
                 "delay": rng.choice([rng.randint(-3, 3), rng.randint(-(2**57), 2**57)]),
                 "carrier": rng.choice(["AA", "UA", "é", ""]),
                 "x": rng.choice(HARD_FLOATS),
+                "ok": rng.random() < 0.5,
+                "amount": rng.choice(["0.10", "-12.5", 7, "9999999999.99"]),
+                "huge": rng.choice(["9" * 34 + ".9999", "-" + "9" * 33, "0.0001", 5]),
+                "day": rng.choice(["2024-02-29", "1999-12-31"]),
+                "at": rng.choice([0, -5, 10**15]),
             }
             value = {name: part for name, part in drawn.items() if rng.random() < 0.8}
             value |= {"ts": max(ts_us - rng.choice([0, 0, 2, 9]), 0), "g": rng.choice("ab")}
@@ -67,6 +73,12 @@ def _log(seed: int, size: int = 60) -> list[Entry]:
 def test_all_aggregates_at_once(rows: int) -> None:
     texts = [usage(function) for function in SIGNATURES]
     texts += [text.replace("delay", "x") for text in texts if text != "count"]
+    texts += [text.replace("delay", "amount") for text in texts if "delay" in text]
+    texts += ["sum(huge)", "mean(huge)", "median(huge)", "quantile(huge, 0.5)", "top_k(huge, 2)"]
+    for field in ("amount", "huge", "day", "at", "carrier"):
+        texts += [f"{function}({field})" for function in ("min", "max")]
+    for field in ("ok", *FIELDS):
+        texts += [f"{one}({field})" for one in ("first", "last", "argmin", "count", "collect")]
     texts += [
         "python:pipelines.swing:Swing(x)",
         "python:tests.unit.engine.user_classes:Text(carrier)",

@@ -18,7 +18,7 @@ from windowing.engine.aggregates import Accumulators, StateSchema
 from windowing.engine.aggregates.exact import BINS, SQUARE_BINS, to_bins, to_square_bins
 from windowing.engine.aggregates.schema import Role
 from windowing.engine.columns import field_column, state_column
-from windowing.engine.reading.decoders.decoder import DTYPES
+from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.model.fields import parse_aggregate
 from windowing.model.types import FieldType
 
@@ -64,7 +64,7 @@ def records(fields: dict[str, FieldType], **values: list[float | None]) -> pl.Da
         columns.OFFSET: pl.Series(range(count), dtype=pl.Int64),
     }
     read = {
-        field_column(name): pl.Series(values.get(name, [None] * count), dtype=DTYPES[type_.kind])
+        field_column(name): pl.Series(values.get(name, [None] * count), dtype=dtype_of(type_))
         for name, type_ in fields.items()
     }
     return pl.DataFrame(own | read)

@@ -59,7 +59,7 @@ def test_what_stands_in_a_file_is_read(text: str, expected: Aggregate) -> None:
 
 @pytest.mark.parametrize("function", SIGNATURES)
 def test_the_examples_that_errors_give_are_right(function: Function) -> None:
-    fields = {"delay": FieldType("int"), "carrier": FieldType("string")}
+    fields = {"delay": FieldType("int"), "carrier": FieldType("string"), "ok": FieldType("bool")}
     check_aggregate(parse_aggregate("a", usage(function)), fields)
 
 
@@ -69,7 +69,8 @@ def test_the_examples_that_errors_give_are_right(function: Function) -> None:
         ("sum", "sum takes one field, as in sum(delay)"),
         ("sum()", "sum takes one field"),
         ("sum(v, x)", "sum takes one field"),
-        ("count(v)", "count takes no field (it counts records), as in count"),
+        ("count(v, x)", "count takes no field, or one, as in count"),
+        ("any(v)", "v is an int; any needs a bool: declare it bool, or use one of count, sum"),
         ("argmax(v, x, s)", "argmax takes one or two fields, as in argmax(delay, carrier)"),
         ("quantile(v)", "quantile is written quantile(delay, 0.99)"),
         ("quantile(v, 0.5, 0.5)", "quantile is written quantile(delay, 0.99)"),
@@ -87,9 +88,11 @@ def test_the_examples_that_errors_give_are_right(function: Function) -> None:
             "top_k(v",
             "inside {} a comma ends it: put the whole in quotes, as 'quantile(delay, 0.9)'",
         ),
-        ("mean(s)", "s is a string; mean needs a number: declare it int or float, or use one of"),
+        (
+            "mean(s)",
+            "s is a string; mean needs a number: declare it int, float or decimal, or use one of",
+        ),
         ("top_k(s, 1)", "s is a string; top_k needs a number"),
-        ("argmin(s, v)", "s is a string; argmin needs a number"),
         ("mean(z)", "'z' is not under source.fields (known: v, x, s)"),
         ("mean(V)", "(known: v, x, s): did you mean 'v'?"),
         ("argmin(v, z)", "'z' is not under source.fields"),

@@ -12,6 +12,7 @@ from windowing.model.emission import Late
 from windowing.model.operators.language import parse_clause, spelled
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import Condition, Punctuate
+from windowing.model.types import FieldType
 from windowing.model.windows.policy import (
     Count,
     Delta,
@@ -297,7 +298,10 @@ def test_the_lane_of_a_key_is_text_whatever_a_field_of_that_name_is() -> None:
     text = SOURCE.replace("carrier: string", "lane: int")
     pipeline = parse_pipeline(f"{text}  q0: {sort}\n")
     (query,) = pipeline.flows
-    assert query.key_kinds(pipeline.source.fields) == {"lane": "string", "n": "int"}
+    assert query.key_types(pipeline.source.fields) == {
+        "lane": FieldType("string"),
+        "n": FieldType("int"),
+    }
     assert query.value_types(pipeline.source.fields)["lane"].kind == "int"
 
 

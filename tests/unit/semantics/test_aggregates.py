@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import HARD_FLOATS
 from windowing.model.fields import Aggregate
+from windowing.model.types import FieldType
 from windowing.semantics.aggregates import NoValueError, aggregate, exact_sum, rounded
 
 hard = st.sampled_from(HARD_FLOATS) | st.floats(allow_nan=False, allow_infinity=False)
@@ -38,13 +39,13 @@ def test_sums_agree_with_fsum(numbers: list[float]) -> None:
 
 @given(lists)
 def test_means_round_once(numbers: list[float]) -> None:
-    found = aggregate(Aggregate("m", "mean", "x"), "float", numbers)
+    found = aggregate(Aggregate("m", "mean", "x"), FieldType("float"), numbers)
     assert found == by_decimal(numbers, len(numbers))
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=9))
 def test_means_of_ints_are_exact(numbers: list[int]) -> None:
-    found = aggregate(Aggregate("m", "mean", "v"), "int", numbers)
+    found = aggregate(Aggregate("m", "mean", "v"), FieldType("int"), numbers)
     assert found == float(Fraction(sum(numbers), len(numbers)))
 
 
@@ -60,14 +61,14 @@ def test_beyond_the_doubles() -> None:
 def test_nulls_are_skipped_and_nothing_is_null() -> None:
     for function in ("sum", "mean", "min", "max"):
         spec = Aggregate("a", function, "v")  # type: ignore[arg-type]
-        assert aggregate(spec, "int", [None, None]) is None
-        assert aggregate(spec, "int", [None, 6]) == 6
+        assert aggregate(spec, FieldType("int"), [None, None]) is None
+        assert aggregate(spec, FieldType("int"), [None, 6]) == 6
 
 
 def test_sums_of_ints_are_ints_of_64_bits() -> None:
     spec = Aggregate("s", "sum", "v")
-    assert aggregate(spec, "int", [2**63 - 1, 1, -1]) == 2**63 - 1
+    assert aggregate(spec, FieldType("int"), [2**63 - 1, 1, -1]) == 2**63 - 1
     for numbers in ([2**63 - 1, 1], [-(2**63), -1]):
         with pytest.raises(NoValueError, match="does not fit 64 bits"):
-            aggregate(spec, "int", numbers)
-    assert repr(aggregate(spec, "float", [1.0, 2.0])) == "3.0"
+            aggregate(spec, FieldType("int"), numbers)
+    assert repr(aggregate(spec, FieldType("float"), [1.0, 2.0])) == "3.0"

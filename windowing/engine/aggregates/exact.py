@@ -1,5 +1,7 @@
 """Exact sums of numbers and of their squares, which merge by addition, and their only rounding.
 
+Decimals are integers, in units of their last place; those that may not fit 64 bits are four limbs.
+
 Sums of integers are limbs of 32 bits, so that no order overflows: two int64 columns, four for
 squares. Capacity: 2^29 records; with halves of fewer bits (`half_bits`) 2^bits, with more
 2^(61 - bits). Only a result must fit 64 bits.
@@ -19,6 +21,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.effects import took_effect
@@ -106,6 +109,38 @@ def limbs_of_square(values: Ints) -> list[Ints]:
 def join_limbs(limbs: Sequence[Ints]) -> list[int]:
     """Return the exact sums of limbs, lowest first."""
     return _joined(limbs, _LIMB_BITS)
+
+
+WIDE_LIMBS = 4
+"""How many limbs decimals have that may not fit 64 bits: 128 bits, as Arrow stores them."""
+
+
+def limbs_of_decimals(values: pl.Series) -> list[Ints]:
+    """Split decimals without null, in units of their last place, into limbs, lowest first.
+
+    All but the last are below 2^32; that one has the sign. Capacity: 2^31 records.
+    """
+    low, high = _words(values).T
+    mask = np.int64((1 << _LIMB_BITS) - 1)
+    return [low & mask, (low >> _LIMB_BITS) & mask, high & mask, high >> _LIMB_BITS]
+
+
+def words_of_decimals(values: pl.Series) -> Ints:
+    """Return decimals without null that fit 64 bits in units of their last place."""
+    return _words(values)[:, 0].copy()
+
+
+def _words(values: pl.Series) -> Ints:
+    """Return the low and the high 64 bits of each decimal; the low ones as if they had a sign."""
+    array = values.to_arrow()
+    _, words = array.buffers()
+    return np.frombuffer(words, np.int64).reshape(-1, 2)[array.offset :][: len(values)]
+
+
+def half_even(numerator: int, denominator: int) -> int:
+    """Return a quotient rounded to an integer, ties to even; the denominator is positive."""
+    quotient, rest = divmod(numerator, denominator)
+    return quotient + (2 * rest > denominator or (2 * rest == denominator and quotient % 2))
 
 
 def _joined(limbs: Sequence[Ints], bits: int) -> list[int]:

@@ -199,6 +199,9 @@ def user_state_of(aggregate: Aggregate) -> UserState:
 
 def _binned(per_octave: int) -> Callable[[pl.Series], pl.Series]:
     def numbers(values: pl.Series) -> pl.Series:
+        if isinstance(values.dtype, pl.Decimal):
+            # Through text, which is rounded once.
+            values = values.cast(pl.String).cast(pl.Float64)
         dense = values.fill_null(0).to_numpy().astype(np.float64)
         return pl.Series(bin_numbers(dense, per_octave), dtype=pl.Int64)
 

@@ -12,7 +12,7 @@ from windowing.engine.aggregates import ranks
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.schema import Role, StateSchema
 from windowing.engine.aggregates.sketches import bin_middles, bins_per_octave
-from windowing.engine.aggregates.sums import SPREAD, Sums
+from windowing.engine.aggregates.sums import TRUTHS, Sums
 from windowing.engine.columns import (
     FIRST_OFFSET,
     LAST_OFFSET,
@@ -23,10 +23,17 @@ from windowing.engine.columns import (
     state_column,
 )
 from windowing.engine.effects import took_effect
-from windowing.engine.reading.decoders.decoder import DTYPES
+from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.engine.storage.groups import Groups
 from windowing.model import Query
-from windowing.model.fields import Aggregate, ValueType, may_overflow, value_type
+from windowing.model.fields import (
+    MEAN_PLACES,
+    SPREAD,
+    Aggregate,
+    ValueType,
+    may_overflow,
+    value_type,
+)
 from windowing.model.file.pipeline import Source
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.rows import Value
@@ -57,7 +64,7 @@ class Accumulators:
         self._aggregates, self.schema = tuple(aggregates), schema
         self._types = [value_type(a, fields) for a in aggregates]
         self._may_overflow = {a.name for a in aggregates if may_overflow(a, fields)}
-        self._fields = {field: fields[field].kind for a in aggregates for field in a.fields}
+        self._fields = {field: fields[field] for a in aggregates for field in a.fields}
 
     @classmethod
     def over(
@@ -91,8 +98,9 @@ class Accumulators:
     def _lift_field(self, field: str, values: pl.Series) -> list[pl.Series]:
         names = (state_column(field, function) for function in _EXTREMES)
         columns = [values.alias(name) for name in names if name in self.schema.columns]
-        sums = self.schema.sums.get(field)
-        return columns if sums is None else [*columns, *sums.lift(values)]
+        for found in (self.schema.sums.get(field), self.schema.truths.get(field)):
+            columns += [] if found is None else found.lift(values)
+        return columns
 
     def concat(self, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """Concatenate frames of partial states."""
@@ -144,8 +152,8 @@ class Accumulators:
     def results(self, partials: pl.DataFrame) -> list[pl.Series]:
         """Return the aggregates' values, one column each, in the order of the query.
 
-        A sum of integers is null where its exact total leaves int64, a user's aggregate where its
-        class fails.
+        A sum of integers is null where its exact total leaves int64, one of decimals where it has
+        more than 38 digits, a user's aggregate where its class fails.
         """
         results = []
         for aggregate, type_ in zip(self._aggregates, self._types, strict=True):
@@ -156,7 +164,7 @@ class Accumulators:
     def overflow(self, partials: pl.DataFrame, results: Sequence[pl.Series]) -> pl.Series:
         """Name the values of `results` that are null although they should not be.
 
-        Sums of ints that leave int64, and aggregates of users whose class fails; null: none.
+        Sums that have too many digits, and aggregates of users whose class fails; null: none.
         """
         named: list[list[str] | None] = [None] * len(partials)
         for aggregate, values in zip(self._aggregates, results, strict=True):
@@ -187,12 +195,24 @@ class Accumulators:
             return _read(aggregate, self.schema.bags[name], partials)
         if function in _EXTREMES:
             return partials[state_column(field, function)]
-        sums = Sums.of(self.schema.sums[field], partials)
+        if function in TRUTHS:
+            return self.schema.truths[field].results(function, partials)
+        if function == "count":
+            return partials[self.schema.sums[field].count]
+        return self._summed(
+            function, self._fields[field], Sums.of(self.schema.sums[field], partials)
+        )
+
+    def _summed(self, function: str, type_: FieldType, sums: Sums) -> Values:
         if function in SPREAD:
             return sums.spread(function)
+        if type_.kind == "decimal":
+            scale = type_.scale
+            means = function == "mean"
+            return sums.decimal_means(scale + MEAN_PLACES) if means else sums.decimals(scale)
         if function == "mean":
             return sums.means()
-        return sums.rounded_sums() if self._fields[field] == "float" else _whole_sums(sums)
+        return sums.rounded_sums() if type_.kind == "float" else _whole_sums(sums)
 
 
 def _reduced(values: pl.Series, role: Role, groups: Groups) -> pl.Series:
@@ -224,7 +244,7 @@ def _read(aggregate: Aggregate, bag: Bag, partials: pl.DataFrame) -> Values:
 
 
 def _dtype(type_: ValueType) -> pl.DataType | type[pl.DataType]:
-    dtype = DTYPES[type_.kind]
+    dtype = dtype_of(type_)
     return pl.List(dtype) if type_.many else dtype
 
 

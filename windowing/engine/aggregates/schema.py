@@ -16,7 +16,7 @@ import polars as pl
 
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.holdings import UserState, bag_of, user_state_of
-from windowing.engine.aggregates.sums import SUMMED, SumColumns
+from windowing.engine.aggregates.sums import COUNTED, TRUTHS, SumColumns, TruthColumns
 from windowing.engine.columns import (
     FIRST_OFFSET,
     LAST_OFFSET,
@@ -25,7 +25,7 @@ from windowing.engine.columns import (
     field_column,
     state_column,
 )
-from windowing.engine.reading.decoders.decoder import DTYPES
+from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.model import Query
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Source
@@ -76,20 +76,22 @@ class StateSchema:
 
     Attributes:
         columns: by name, in the order of a new state.
-        sums: by field, the columns of its exact sum.
+        sums: by field, the columns of its number of values, and of its exact sum.
+        truths: by field, the columns of how many values are true, false and null.
         bags: by aggregate, the bag that it reads.
         users: by aggregate, the user's state that it reads.
     """
 
     columns: Mapping[str, StateColumn]
     sums: Mapping[str, SumColumns]
+    truths: Mapping[str, TruthColumns]
     bags: Mapping[str, Bag]
     users: Mapping[str, UserState]
 
     @classmethod
     def of_records(cls) -> StateSchema:
         """The schema of a flow that keeps records, and no partial states."""
-        return cls({}, {}, {}, {})
+        return cls({}, {}, {}, {}, {})
 
     @classmethod
     def of(cls, query: Query, source: Source) -> StateSchema:
@@ -112,11 +114,17 @@ class StateSchema:
         """
         summed: dict[str, set[str]] = {}
         for a in aggregates:
-            if a.field is not None and a.function in SUMMED:
+            if a.field is not None and a.function in COUNTED:
                 summed.setdefault(a.field, set()).add(a.function)
         schema = cls(
             {},
-            {field: SumColumns.of(field, fields[field].kind, summed[field]) for field in summed},
+            {field: SumColumns.of(field, fields[field], summed[field]) for field in summed},
+            {
+                field: TruthColumns.of(field)
+                for a in aggregates
+                for field in a.fields
+                if a.function in TRUTHS
+            },
             {a.name: bag for a in aggregates if (bag := bag_of(a, order)) is not None},
             {a.name: user_state_of(a) for a in aggregates if a.user is not None},
         )
@@ -128,19 +136,23 @@ class StateSchema:
     ) -> Iterator[StateColumn]:
         for field in dict.fromkeys(field for a in aggregates for field in a.fields):
             over = [a for a in aggregates if a.field == field]
-            dtype = DTYPES[fields[field].kind]
+            dtype = dtype_of(fields[field])
             for function, role in _EXTREMES.items():
                 if readers := tuple(a.name for a in over if a.function == function):
                     yield StateColumn(state_column(field, function), role, dtype, readers)
             if field in self.sums:
                 sums, readers = (
                     self.sums[field],
-                    tuple(a.name for a in over if a.function in SUMMED),
+                    tuple(a.name for a in over if a.function in COUNTED),
                 )
                 role = Role.BIN if sums.binned else Role.SUM
                 yield StateColumn(sums.count, Role.SUM, pl.Int64, readers)
                 for name in (*sums.total, *sums.squares):
                     yield StateColumn(name, role, pl.Int64, readers)
+        for field, truths in self.truths.items():
+            readers = tuple(a.name for a in aggregates if a.field == field and a.function in TRUTHS)
+            for name in truths.names:
+                yield StateColumn(name, Role.SUM, pl.Int64, readers)
         for column in dict.fromkeys(bag.column for bag in self.bags.values()):
             readers = tuple(name for name, bag in self.bags.items() if bag.column == column)
             yield StateColumn(column, Role.BAG, pl.List, readers)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -55,16 +56,19 @@ def hashes(values: pl.Series) -> pl.Series:
     """Return a 64-bit hash of each value; null of null.
 
     The first 8 bytes, big-endian, of BLAKE2b over an integer's 8 bytes, a double's 8 bytes (both
-    big-endian), or a text's UTF-8.
+    big-endian), or a text's UTF-8; of a decimal its text, with all digits after the point; a bool
+    is 1 or 0.
     """
     unique = values.drop_nulls().unique()
     hashed = pl.Series([_hash(value) for value in unique.to_list()], dtype=pl.UInt64)
     return values.replace_strict(unique, hashed, default=None, return_dtype=pl.UInt64)
 
 
-def _hash(value: int | float | str) -> int:
+def _hash(value: int | float | str | Decimal) -> int:
     if isinstance(value, str):
         data = value.encode()
+    elif isinstance(value, Decimal):
+        data = f"{value:f}".encode()
     else:
         data = struct.pack(">q" if isinstance(value, int) else ">d", value)
     return int.from_bytes(hashlib.blake2b(data, digest_size=HASH_BITS // 8).digest(), "big")

@@ -7,34 +7,88 @@ cancellation, however large the values are relative to their spread.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from windowing.engine.aggregates.exact import (
     BIN_BITS,
     BINS,
     LOWEST,
     SQUARE_BINS,
+    WIDE_LIMBS,
     Ints,
     divided,
+    half_even,
     join_halves,
     join_limbs,
+    limbs_of_decimals,
     limbs_of_square,
     root,
     to_bins,
     to_halves,
     to_square_bins,
+    words_of_decimals,
 )
 from windowing.engine.columns import state_column
+from windowing.model.fields import NARROW_MAX, SPREAD
+from windowing.model.types import PRECISION_MAX, FieldType
+
+_BEYOND: Final = 10**PRECISION_MAX
 
 SAMPLE = ("var", "stddev")
-POPULATION = ("var_pop", "stddev_pop")
-SPREAD = (*SAMPLE, *POPULATION)
 SUMMED = ("sum", "mean", *SPREAD)
 """The functions computed from sums."""
+COUNTED = (*SUMMED, "count")
+"""Those that need the number of values."""
+TRUTHS = ("any", "all")
+"""Those that need how many values are true, false and null."""
+
+
+def wide(type_: FieldType) -> bool:
+    """Whether values may not fit 64 bits."""
+    return type_.kind == "decimal" and type_.precision > NARROW_MAX
+
+
+@dataclass(frozen=True)
+class TruthColumns:
+    """The columns of how many values of a bool are true, false and null."""
+
+    true: str
+    false: str
+    null: str
+
+    @classmethod
+    def of(cls, field: str) -> TruthColumns:
+        """Return the columns of a field."""
+        return cls(*(state_column(field, part) for part in ("true", "false", "null")))
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """All of them."""
+        return self.true, self.false, self.null
+
+    def lift(self, values: pl.Series) -> list[pl.Series]:
+        """Return the numbers of each single value."""
+        columns = (values.fill_null(value=False), (~values).fill_null(value=False))
+        return [
+            column.cast(pl.Int64).alias(name)
+            for name, column in zip(self.names, (*columns, values.is_null()), strict=True)
+        ]
+
+    def results(self, function: str, partials: pl.DataFrame) -> pl.Series:
+        """Return `any` or `all` of each state: null decides nothing, but leaves it open."""
+        true, false, null = (pl.col(name) > 0 for name in self.names)
+        decides, other = (true, false) if function == "any" else (false, true)
+        decided = pl.when(decides).then(pl.lit(function == "any"))
+        found = decided.when(~null & other).then(pl.lit(function != "any"))
+        return partials.select(found.otherwise(None).cast(pl.Boolean)).to_series()
 
 
 @dataclass(frozen=True)
@@ -43,10 +97,12 @@ class SumColumns:
 
     Attributes:
         count: the column of the number of values.
-        total: the columns of their sum: high and low half, or bins by number.
+        total: the columns of their sum: high and low half, bins by number, or limbs of decimals,
+            lowest first; empty if not needed.
         squares: the columns of the sum of squares: limbs, lowest first, or bins; empty if not
             needed.
         binned: whether they are bins, of which a frame has only those in use.
+        scale: of decimals, how many digits follow the point.
     """
 
     field: str
@@ -54,22 +110,27 @@ class SumColumns:
     total: tuple[str, ...]
     squares: tuple[str, ...]
     binned: bool
+    scale: int = 0
 
     @classmethod
-    def of(cls, field: str, kind: str, functions: Collection[str]) -> SumColumns:
+    def of(cls, field: str, type_: FieldType, functions: Collection[str]) -> SumColumns:
         """Return the columns that some functions of a field need."""
-        binned = kind == "float"
+        binned = type_.kind == "float"
         if binned:
             total, squares = _numbered("b", BINS), _numbered("s", SQUARE_BINS)
         else:
             total, squares = ["hi", "lo"], [f"q{i}" for i in range(4)]
+        if wide(type_):
+            total = [f"d{i}" for i in range(WIDE_LIMBS)]
+        summed = not {*SUMMED}.isdisjoint(functions)
         spread = not {*SPREAD}.isdisjoint(functions)
         return cls(
             field,
             state_column(field, "n"),
-            tuple(state_column(field, part) for part in total),
+            tuple(state_column(field, part) for part in total if summed),
             tuple(state_column(field, part) for part in squares if spread),
-            binned,
+            binned and summed,
+            type_.scale,
         )
 
     def lift(self, values: pl.Series) -> list[pl.Series]:
@@ -78,8 +139,17 @@ class SumColumns:
         Raises:
             ValueError: a float is not finite.
         """
-        dense = values.fill_null(0).to_numpy()
         columns = {self.count: values.is_not_null().cast(pl.Int64).to_numpy()}
+        if not self.total:
+            return [pl.Series(self.count, columns[self.count], dtype=pl.Int64)]
+        if isinstance(values.dtype, pl.Decimal):
+            decimals = values.fill_null(Decimal(0))
+            if len(self.total) == WIDE_LIMBS:
+                columns |= dict(zip(self.total, limbs_of_decimals(decimals), strict=True))
+                return _series(columns)
+            dense: NDArray[Any] = words_of_decimals(decimals)
+        else:
+            dense = values.fill_null(0).to_numpy()
         if self.binned:
             if not np.isfinite(dense).all():
                 msg = (
@@ -94,7 +164,11 @@ class SumColumns:
             columns |= dict(zip(self.total, to_halves(dense), strict=True))
             if self.squares:
                 columns |= dict(zip(self.squares, limbs_of_square(dense), strict=True))
-        return [pl.Series(name, column, dtype=pl.Int64) for name, column in columns.items()]
+        return _series(columns)
+
+
+def _series(columns: Mapping[str, Ints]) -> list[pl.Series]:
+    return [pl.Series(name, column, dtype=pl.Int64) for name, column in columns.items()]
 
 
 def _numbered(tag: str, count: int) -> list[str]:
@@ -107,15 +181,15 @@ class Sums:
 
     Attributes:
         counts: the number of values.
-        exact: their sums, in units of `2^-shift`; an array if all are known to fit 64 bits.
-        squares: the sums of their squares, in units of `2^(-2 shift)`; empty if not needed.
-        shift: 0 for integers.
+        exact: their sums, in units of `1 / unit`; an array if all are known to fit 64 bits.
+        squares: the sums of their squares, in units of `1 / unit^2`; empty if not needed.
+        unit: 1 for integers.
     """
 
     counts: pl.Series
     exact: Ints | list[int]
     squares: list[int]
-    shift: int
+    unit: int
 
     @classmethod
     def of(cls, columns: SumColumns, partials: pl.DataFrame) -> Sums:
@@ -123,10 +197,14 @@ class Sums:
         counts = partials[columns.count]
         if columns.binned:
             totals, squares = (_binned(b, partials) for b in (columns.total, columns.squares))
-            return cls(counts, totals, squares, -LOWEST)
-        high, low = (partials[half].to_numpy() for half in columns.total)
+            return cls(counts, totals, squares, 1 << -LOWEST)
+        unit = 10**columns.scale
+        parts = [partials[name].to_numpy() for name in columns.total]
+        if len(parts) == WIDE_LIMBS:
+            return cls(counts, join_limbs(parts), [], unit)
+        high, low = parts
         squares = join_limbs([partials[name].to_numpy() for name in columns.squares])
-        return cls(counts, join_halves(high, low), squares, 0)
+        return cls(counts, join_halves(high, low), squares, unit)
 
     def each(self) -> Iterator[tuple[int, int]]:
         """Yield the sum and the number of values of each state, as unbounded ints."""
@@ -142,23 +220,43 @@ class Sums:
 
     def rounded_sums(self) -> list[float | None]:
         """Return the sums as doubles."""
-        unit = 1 << self.shift
-        return [divided(total, unit) if n else None for total, n in self.each()]
+        return [divided(total, self.unit) if n else None for total, n in self.each()]
 
     def means(self) -> list[float | None]:
         """Return the means."""
-        return [divided(total, n << self.shift) if n else None for total, n in self.each()]
+        return [divided(total, n * self.unit) if n else None for total, n in self.each()]
+
+    def decimals(self, scale: int) -> pl.Series:
+        """Return sums of decimals; null without values, and if they have too many digits."""
+        return _decimals([total if n else None for total, n in self.each()], scale)
+
+    def decimal_means(self, scale: int) -> pl.Series:
+        """Return means of decimals, as `decimals` does; rounded half to even."""
+        finer = 10**scale // self.unit
+        found = (half_even(total * finer, n) if n else None for total, n in self.each())
+        return _decimals(list(found), scale)
 
     def spread(self, function: str) -> list[float | None]:
         """Return variances or standard deviations; null if there are too few values."""
         finish = root if function.startswith("stddev") else divided
         less = 1 if function in SAMPLE else 0
         return [
-            finish(n * square - total * total, n * (n - less) << 2 * self.shift)
-            if n > less
-            else None
+            finish(n * square - total * total, n * (n - less) * self.unit**2) if n > less else None
             for (total, n), square in zip(self.each(), self.squares, strict=True)
         ]
+
+
+def _decimals(unscaled: Sequence[int | None], scale: int) -> pl.Series:
+    """Return decimals from integers in units of their last place."""
+    known = np.fromiter((n is not None and abs(n) < _BEYOND for n in unscaled), np.bool_)
+    words = b"".join(
+        (n if fits and n is not None else 0).to_bytes(16, "little", signed=True)
+        for n, fits in zip(unscaled, known.tolist(), strict=True)
+    )
+    bits = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
+    type_ = pa.decimal128(PRECISION_MAX, scale)
+    found = pl.Series(pa.Array.from_buffers(type_, len(known), [bits, pa.py_buffer(words)]))
+    return found.cast(pl.Decimal(PRECISION_MAX, scale))
 
 
 def _binned(bins: Sequence[str], partials: pl.DataFrame) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from windowing.engine.columns import WRITTEN_TIME, field_column
-from windowing.engine.reading.decoders.decoder import DTYPES
+from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.engine.reading.expressions import evaluate
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.rules import ValueRules
@@ -43,7 +43,7 @@ class ExpressionTime(TimeStep):
             raise BadValue("bad_event_time") from None
         types = self._rules.known_fields
         columns = [
-            pl.Series(field_column(name), [value], dtype=DTYPES[types[name].kind])
+            pl.Series(field_column(name), [value], dtype=dtype_of(types[name]))
             for name, value in found.items()
         ]
         frame = pl.DataFrame(columns) if columns else pl.DataFrame({"": [None]})
@@ -59,7 +59,7 @@ class ExpressionTime(TimeStep):
     def _value(self, name: str, draft: Draft) -> Any:
         if is_metadata(name):
             return draft.metadata.get(name)
-        value = draft.members.get(name)
+        value = self._rules.found(draft.members, name)
         return None if value is None else typed(value, name, self._rules)
 
     def timed(self, decoded: pl.DataFrame, metadata: Sequence[pl.Series]) -> pl.DataFrame:

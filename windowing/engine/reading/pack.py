@@ -27,7 +27,7 @@ from windowing.engine.columns import (
 from windowing.engine.effects import took_effect
 from windowing.engine.reading.computing import computed, with_letters
 from windowing.engine.reading.control import ControlError, ControlVerdict, read_control
-from windowing.engine.reading.decoders.decoder import DTYPES
+from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.engine.reading.metadata import Carried, metadata_columns
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.refusals import Detail, shown, spelled
@@ -38,6 +38,7 @@ from windowing.engine.tuning import tuning
 from windowing.model.file.changes import read_change
 from windowing.model.lengths import INT64_MIN
 from windowing.model.registry import PluginError
+from windowing.model.types import FieldType
 from windowing.model.user.user_code import raisable, words
 
 # Kinds of a chunk's rows.
@@ -254,7 +255,7 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
         for name, column_values in fields.items():
             column_values.append(record[name])
     columns = [pl.Series(TIME, times, dtype=pl.Int64)]
-    columns += [_series(name, rules.fields[name][0], values) for name, values in fields.items()]
+    columns += [_series(name, rules.fields[name], values) for name, values in fields.items()]
     columns += [pl.Series(FATE, fates, dtype=pl.String)] if rules.withholds else []
     took_effect("read one by one", len(kinds))
     counter_column = [pl.Series(COUNTER, counters, dtype=pl.Int64)] if rules.gate.signed else []
@@ -265,11 +266,11 @@ def _exact(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
     )
 
 
-def _series(name: str, kind: str, values: list[Any]) -> pl.Series:
-    if kind == "float":
+def _series(name: str, type_: FieldType, values: list[Any]) -> pl.Series:
+    if type_.kind == "float":
         # Adding zero turns -0.0 into 0.0; not in polars, which skips it for columns of one row.
         values = [None if value is None else float(value) + 0.0 for value in values]
-    return pl.Series(field_column(name), values, dtype=DTYPES[kind])
+    return pl.Series(field_column(name), values, dtype=dtype_of(type_))
 
 
 def _control(

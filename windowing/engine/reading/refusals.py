@@ -9,18 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from windowing.engine.columns import REFUSAL, TIME, field_column
 from windowing.engine.reading.objects import BadValue
+from windowing.engine.reading.paths import Blocked
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.steps import misfit
 from windowing.engine.reading.values import reading_of
 from windowing.model.control import ControlRule, unsealed
 from windowing.model.lengths import spell_us
 from windowing.model.query import Flow
+from windowing.model.types import FieldType
 from windowing.model.windows.window import ROW_NUM
 
 VALUE_MAX = 200
@@ -34,6 +37,8 @@ _TYPES = {
     "int": "an integer of 64 bits, without fraction or exponent",
     "float": "a number that is finite as a double",
     "string": "a text",
+    "bool": "true or false",
+    "date": "a date of the calendar, as YYYY-MM-DD",
 }
 _CONTROL = (
     'a control record is {"bound": µs}, {"bound": µs, "on": {…}}, {"now": µs, "seen": {…}}, '
@@ -94,7 +99,17 @@ def detail(
     if find is None:
         return Detail(None, shown(value), None)
     name, rule = find(record, append_us, rules)
-    return Detail(name, shown(record[name]) if name in record else None, rule)
+    return Detail(name, _value_of(name, record, rules), rule)
+
+
+def _value_of(name: str | None, record: dict[str, Any], rules: ValueRules) -> str | None:
+    """Return what a value has for a name, or on the way to it; None: nothing."""
+    if name in record:
+        return shown(record[name])
+    found = None if name not in rules.paths else rules.found(record, name)
+    if isinstance(found, Blocked):
+        return shown(found.by)
+    return None if found is None else shown(found)
 
 
 def spelled(
@@ -200,6 +215,8 @@ def shown(value: object) -> str:
     if isinstance(value, bytes):
         value = value[: 4 * VALUE_MAX]  # a character has four bytes at the most
         text = value.decode("utf-8", "backslashreplace")
+    elif isinstance(value, Decimal):
+        text = str(value)
     else:
         text = json.dumps(value, ensure_ascii=False, default=str)
     text = text.encode("utf-8", "backslashreplace").decode()
@@ -231,8 +248,8 @@ def _unknown(record: dict[str, Any], _: int | None, rules: ValueRules) -> _Found
 
 
 def _null_key(record: dict[str, Any], _: int | None, rules: ValueRules) -> _Found:
-    never = (name for name in sorted(rules.key_fields) if not rules.fields[name][1])
-    name = next((name for name in never if record.get(name) is None), None)
+    never = (name for name in sorted(rules.key_fields) if not rules.fields[name].nullable)
+    name = next((name for name in never if rules.found(record, name) is None), None)
     return name, "a query groups by it, so null needs a `?` behind its type"
 
 
@@ -240,9 +257,22 @@ def _bad_type(record: dict[str, Any], _: int | None, rules: ValueRules) -> _Foun
     name = misfit(record, rules)
     if name is None:
         return None, None
-    kind, nullable = rules.fields[name]
+    type_ = rules.fields[name]
     place = ", within what windows can lie over" if name in rules.placed_by else ""
-    return name, f"{_TYPES[kind]}{' or null' if nullable else ', never null'}{place}"
+    null = " or null" if type_.nullable else ", never null"
+    return name, f"{_rule_of(type_, rules)}{null}{place}"
+
+
+def _rule_of(type_: FieldType, rules: ValueRules) -> str:
+    if type_.kind == "decimal":
+        whole, places = type_.precision - type_.scale, type_.scale
+        return (
+            f"a number, or a text of one, of up to {whole} digits before and {places} after the "
+            "point"
+        )
+    if type_.kind == "timestamp":
+        return f"a time spelled as event times are ({rules.event_time.spelling.rule})"
+    return _TYPES[type_.kind]
 
 
 _FINDERS: dict[str, Callable[[dict[str, Any], int | None, ValueRules], _Found]] = {

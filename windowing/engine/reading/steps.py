@@ -7,15 +7,18 @@ fast one, by column. The fast one says of which rows it is certain; all others a
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from typing import Any, Final, TypeVar
 
 import polars as pl
 
 from windowing.engine.columns import TIME, WRITTEN_TIME, field_column
-from windowing.engine.reading.decoders.decoder import DTYPES
+from windowing.engine.reading.decimals import read_decimal
+from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.times import time_us
@@ -24,6 +27,11 @@ from windowing.model.file.pipeline import EventTime
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import LATEST
 from windowing.model.registry import Registry
+from windowing.model.types import FieldType
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+FIRST_DAY: Final = "0001-01-01"
+"""The first date: calendars of ours have no year 0."""
 
 APPENDED: Final = "_appended"
 """The column of the broker's append time, null if it is not known."""
@@ -80,7 +88,7 @@ class TimeStep(Step):
 
     def exact(self, draft: Draft) -> None:
         """Read the time."""
-        member = draft.members.get(self._rules.event_time.field)
+        member = self._rules.found(draft.members, self._rules.event_time.field)
         draft.ts_us = _event_time(member, draft.append_us, self._rules)
 
     def columns(self, there: Iterable[str]) -> Mapping[str, pl.Expr]:
@@ -98,14 +106,14 @@ class NamesStep(Step):
 
     def __init__(self, rules: ValueRules) -> None:
         self._rules = rules
-        self._never_null = [name for name in rules.key_fields if not rules.fields[name][1]]
+        self._never_null = [name for name in rules.key_fields if not rules.fields[name].nullable]
 
     def exact(self, draft: Draft) -> None:
         """Judge the names."""
         members, rules = draft.members, self._rules
         if not rules.ignore_unknown and not all(map(rules.known, members)):
             raise BadValue("unknown_field")
-        if any(members.get(name) is None for name in self._never_null):
+        if any(rules.found(members, name) is None for name in self._never_null):
             raise BadValue("null_key")
 
 
@@ -119,8 +127,8 @@ class TypesStep(Step):
         """Read the fields."""
         members, rules = draft.members, self._rules
         draft.fields = {
-            name: rules.places(name, _typed(members.get(name), kind, nullable))
-            for name, (kind, nullable) in rules.fields.items()
+            name: rules.places(name, _typed(rules.found(members, name), type_, rules))
+            for name, type_ in rules.fields.items()
         }
 
     def columns(self, there: Iterable[str]) -> Mapping[str, pl.Expr]:
@@ -133,10 +141,21 @@ class TypesStep(Step):
 
     def certain(self) -> Iterable[pl.Expr]:
         """Return which values are legal, for each field that has limits."""
-        for name, (kind, _) in self._rules.fields.items():
+        for name, type_ in self._rules.fields.items():
             own = pl.col(field_column(name))
-            if kind == "float":
+            if type_.kind == "float":
                 yield own.is_finite().fill_null(value=True)
+            if type_.kind == "date":
+                day = own.str.to_date("%Y-%m-%d", strict=False)
+                spelled = (day.cast(pl.String) == own) & (own >= FIRST_DAY)
+                yield (
+                    pl.when(own.is_null())
+                    .then(pl.lit(value=True))
+                    .otherwise(spelled.fill_null(value=False))
+                )
+            if type_.kind == "timestamp":
+                there = own.is_between(self._rules.earliest, LATEST, closed="left")
+                yield there.fill_null(value=True)
             if name in self._rules.placed_by:
                 yield own.is_between(self._rules.earliest, LATEST, closed="left")
 
@@ -194,16 +213,18 @@ def _legal_time(rules: ValueRules, unit_us: int) -> pl.Expr:
 
 def _field(rules: ValueRules, name: str, *, there: bool) -> pl.Expr:
     """Return a declared field's column; null where the values leave it out."""
-    own = field_column(name)
+    own, type_ = field_column(name), rules.fields[name]
+    if name == rules.event_time.field and type_.kind == "timestamp":
+        return pl.col(TIME).alias(own)
     if not there and name == rules.event_time.field:
         return pl.col(WRITTEN_TIME).alias(own)
-    if there and rules.fields[name][0] == "float":
+    if there and type_.kind == "float":
         number = pl.col(own).cast(pl.Float64)
         # There is one zero.
         return pl.when(number == 0).then(0.0).otherwise(number).alias(own)
     if there:
         return pl.col(own)
-    return pl.lit(None, dtype=DTYPES[rules.fields[name][0]]).alias(own)
+    return pl.lit(None, dtype=dtype_of(type_)).alias(own)
 
 
 def _event_time(value: Any, append_us: int | None, rules: ValueRules) -> int:
@@ -246,12 +267,16 @@ def check_instant(instant_us: int, append_us: int | None, rule: EventTime) -> No
         raise BadValue("time_ahead")
 
 
-def _typed(value: Any, kind: str, nullable: bool) -> Any:
+def _typed(value: Any, type_: FieldType, rules: ValueRules) -> Any:
     if value is None:
-        if nullable:
+        if type_.nullable:
             return None
         raise BadValue("bad_type")
-    return _READERS[kind](value)
+    if type_.kind == "decimal":
+        return read_decimal(value, type_)
+    if type_.kind == "timestamp":
+        return _timestamp(value, rules)
+    return _READERS[type_.kind](value)
 
 
 def typed(value: Any, name: str, rules: ValueRules) -> Any:
@@ -260,7 +285,7 @@ def typed(value: Any, name: str, rules: ValueRules) -> Any:
     Raises:
         BadValue: `bad_type`.
     """
-    return _typed(value, rules.fields[name][0], nullable=True)
+    return _typed(value, rules.fields[name], rules)
 
 
 def _int(value: Any) -> int:
@@ -287,14 +312,44 @@ def _string(value: Any) -> str:
     return value
 
 
-_READERS: dict[str, Callable[[Any], Any]] = {"int": _int, "float": _float, "string": _string}
+def _bool(value: Any) -> bool:
+    if type(value) is not bool:
+        raise BadValue("bad_type")
+    return value
+
+
+def _date(value: Any) -> str:
+    if not isinstance(value, str) or not _DAY.fullmatch(value):
+        raise BadValue("bad_type")
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        raise BadValue("bad_type") from None
+    return value
+
+
+def _timestamp(value: Any, rules: ValueRules) -> int:
+    """Read an instant, spelled as event times are, that sinks can hold."""
+    us = time_us(value, rules.event_time.spelling)
+    if us is None or not rules.earliest <= us < LATEST:
+        raise BadValue("bad_type")
+    return us
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "int": _int,
+    "float": _float,
+    "string": _string,
+    "bool": _bool,
+    "date": _date,
+}
 
 
 def misfit(record: dict[str, Any], rules: ValueRules) -> str | None:
     """Return the first declared field whose value its type does not allow, or None."""
-    for name, (kind, nullable) in rules.fields.items():
+    for name, type_ in rules.fields.items():
         try:
-            rules.places(name, _typed(record.get(name), kind, nullable))
+            rules.places(name, _typed(rules.found(record, name), type_, rules))
         except BadValue:
             return name
     return None
@@ -304,8 +359,7 @@ def progress_key(rules: ValueRules, name: str, value: Any) -> dict[str, Any] | N
     """Return the key of a bound on `name` = `value`; None: it has no separate progress."""
     if name != rules.progress_attr:
         return None
-    kind, nullable = rules.fields[name]
     try:
-        return {name: _typed(value, kind, nullable)}
+        return {name: _typed(value, rules.fields[name], rules)}
     except BadValue:
         return None  # impossible value

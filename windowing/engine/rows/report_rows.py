@@ -26,11 +26,12 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.reading.decoders.decoder import DTYPES
+from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.engine.rows.units import Report
 from windowing.engine.tuning import tuning
 from windowing.engine.windows.results import Results
 from windowing.model import Pipeline
+from windowing.model.fields import ValueType
 from windowing.model.operators.query import LANE, OperatorQuery
 from windowing.model.operators.steps import AggregateStep, UserStep
 
@@ -134,7 +135,7 @@ class ReportRows:
     def _values(self, reports: Sequence[Report], held: pl.DataFrame) -> pl.DataFrame:
         if isinstance(self._query.last, UserStep):
             sent = [report.values or {} for report in reports]
-            schema = {name: DTYPES[kind] for name, kind in self._query.last.outputs}
+            schema = {name: dtype_of(ValueType(kind)) for name, kind in self._query.last.outputs}
             return pl.DataFrame(sent, schema=schema)
         # One record each, in the order of the reports.
         return held.select(pl.col(field_column(name)).alias(name) for name in self._query.fields)

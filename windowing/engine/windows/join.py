@@ -23,7 +23,7 @@ import polars as pl
 from windowing.engine import wids
 from windowing.engine.columns import AT, INSTANT, IS_LATE, OFFSET, PARTITION, field_column
 from windowing.engine.progress.reached import Progress
-from windowing.engine.reading.decoders.decoder import DTYPES
+from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.engine.wids import ENDED, Flags, Ints
 from windowing.engine.windows.chains import later
 from windowing.engine.windows.evaluation import past_end
@@ -97,14 +97,14 @@ class JoinLanePart:
         )
         return dict(tables.items())
 
-    def _schema(self, side: Side) -> dict[str, type[pl.DataType]]:
+    def _schema(self, side: Side) -> dict[str, pl.DataType | type[pl.DataType]]:
         query = self._query
         types = query.source(side).fields
         equal = zip(query.shard_fields(side), self._equal, strict=True)
         return {
-            **{name: DTYPES[types[field].kind] for field, name in equal},
+            **{name: dtype_of(types[field]) for field, name in equal},
             **{AT: pl.Int64, INSTANT: pl.Int64, IS_LATE: pl.Boolean, OFFSET: pl.Int64},
-            **{f"{side}.{name}": DTYPES[types[name].kind] for name in query.needed(side)},
+            **{f"{side}.{name}": dtype_of(types[name]) for name in query.needed(side)},
         }
 
     def due_us(self, table: pl.DataFrame) -> Ints:

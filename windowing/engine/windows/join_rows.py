@@ -26,7 +26,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.reading.decoders.decoder import DTYPES
+from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.model.join import PLACE, Side
 from windowing.model.query import JoinQuery
 from windowing.model.source import Source
@@ -82,7 +82,7 @@ class PairRows:
         return pl.struct(
             pl.col(o.name).alias(name)
             if o.side in there
-            else pl.lit(None, dtype=DTYPES[query.type_of(o).kind]).alias(name)
+            else pl.lit(None, dtype=dtype_of(query.type_of(o))).alias(name)
             for name, o in query.select.items()
         )
 

@@ -8,6 +8,7 @@ its identity, and a table keeps its key.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from windowing.model.fields import value_type
 from windowing.model.query import Flow
@@ -37,9 +38,9 @@ def check_one_table(flows: Sequence[Flow], fields: Mapping[str, FieldType]) -> N
         LayoutError: two have different keys, or a column in common with different types.
     """
     first, known = flows[0], dict[str, tuple[str, str]]()
-    key = first.key_kinds(fields)
+    key = _never_null(first.key_types(fields))
     for flow in flows:
-        own = flow.key_kinds(fields)
+        own = _never_null(flow.key_types(fields))
         if own != key:
             msg = (
                 f"sink: {{layout: one}}: the key of {flow.name} is {_spelled(own)}, and that of "
@@ -58,26 +59,26 @@ def check_one_table(flows: Sequence[Flow], fields: Mapping[str, FieldType]) -> N
                 raise LayoutError(flow.name, msg)
 
 
+def _never_null(key: Mapping[str, FieldType]) -> dict[str, FieldType]:
+    """Return the types of columns, all of which may be null."""
+    return {name: replace(type_, nullable=False) for name, type_ in key.items()}
+
+
 def column_types(flow: Flow, fields: Mapping[str, FieldType]) -> dict[str, str]:
     """Return the types of a query's values, in words; of a user's class, its name.
 
     Reading a file imports no code of the user's.
     """
     if not flow.aggregates:
-        return {name: _word(one.kind, one.many) for name, one in flow.value_types(fields).items()}
+        return {name: f"{one}" for name, one in flow.value_types(fields).items()}
     found = {}
     for one in flow.aggregates:
         if one.user is not None:
             found[one.name] = f"a result of {one.user}"
         else:
-            type_ = value_type(one, fields)
-            found[one.name] = _word(type_.kind, type_.many)
+            found[one.name] = f"{value_type(one, fields)}"
     return found
 
 
-def _word(kind: str, many: bool) -> str:
-    return f"a list of {kind}" if many else f"{kind}"
-
-
-def _spelled(key: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} ({kind})" for name, kind in key.items()) or "empty"
+def _spelled(key: Mapping[str, FieldType]) -> str:
+    return ", ".join(f"{name} ({type_})" for name, type_ in key.items()) or "empty"

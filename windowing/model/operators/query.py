@@ -17,7 +17,7 @@ from windowing.model.operators.steps import (
     WindowStep,
 )
 from windowing.model.query import MostFlows
-from windowing.model.types import FieldType, Kind
+from windowing.model.types import FieldType
 
 LANE = "lane"
 """The first field of a row's key in lane order: the name of the lane, `topic/partition`."""
@@ -101,14 +101,14 @@ class OperatorQuery(SpecModel, MostFlows):
         """Whether time policies follow the machine's clock."""
         return self.clock == "wall"
 
-    def key_kinds(self, fields: Mapping[str, FieldType]) -> dict[str, Kind]:
+    def key_types(self, fields: Mapping[str, FieldType]) -> dict[str, FieldType]:
         """Give the types of a row's key, in the order of its fields; the lane is its name.
 
         Args:
             fields: of the pipeline's source.
         """
-        lane: dict[str, Kind] = {LANE: "string"} if self.order == "lane" else {}
-        return {**lane, **{name: fields[name].kind for name in self.key_fields}}
+        lane = {LANE: FieldType("string")} if self.order == "lane" else {}
+        return {**lane, **{name: fields[name] for name in self.key_fields}}
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
@@ -135,7 +135,7 @@ class OperatorQuery(SpecModel, MostFlows):
             return {one.name: value_type(one, fields) for one in self.last.aggregates}
         if isinstance(self.last, UserStep):
             return {name: ValueType(kind) for name, kind in self.last.outputs}
-        return {name: ValueType(fields[name].kind) for name in self.fields}
+        return {name: ValueType.of(fields[name]) for name in self.fields}
 
     @property
     def values(self) -> Mapping[str, object]:

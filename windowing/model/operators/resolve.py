@@ -297,8 +297,12 @@ class _OperatorContext:
 def _checked(condition: Condition, source: Source) -> Condition:
     text = isinstance(condition.constant, str)
     type_ = known(condition.field, source)
-    if text != (type_.kind == "string"):
-        rule = "a text in quotes, as 'x'" if type_.kind == "string" else "a number"
+    if type_.kind == "bool" or (type_.kind == "decimal" and isinstance(condition.constant, float)):
+        rule = "an int" if type_.kind == "decimal" else "nothing: a condition needs another field"
+        msg = f"{condition.field} is {type_}: compare it with {rule}"
+        raise ValueError(msg)
+    if text != (type_.kind in ("string", "date")):
+        rule = "a text in quotes, as 'x'" if type_.kind in ("string", "date") else "a number"
         msg = f"{condition.field} is {type_}: compare it with {rule}"
         raise ValueError(msg)
     return condition

@@ -234,7 +234,7 @@ class OrderedPer(Disorder):
         return OrderedPer(self.attr, only_lanes(self.members, gone))
 
     def misfit(self, fields: Mapping[str, FieldType]) -> str | None:
-        """Return a message about the first member of the wrong type, or None."""
+        """Return a message about a field or a first member of the wrong type, or None."""
         kind = {"int": int, "string": str}.get(fields[self.attr].kind)
         for member in (value for _, values in self.members or () for value in values):
             if type(member) is not kind:

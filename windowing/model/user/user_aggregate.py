@@ -163,7 +163,7 @@ def call(reference: str, method: str, *arguments: Any) -> Any:
         raise UserAggregateError(msg) from error
 
 
-def refusal(reference: str, values: Sequence[int | float | str]) -> str | None:
+def refusal(reference: str, values: Sequence[Any]) -> str | None:
     """Return the words in which a class refuses a record; None: it takes it.
 
     It refuses a record by its `check`, or by failing to make a state of this record alone.

@@ -8,7 +8,6 @@ sends only their names to the driver.
 
 from __future__ import annotations
 
-import json
 import re
 import time
 import uuid
@@ -88,7 +87,7 @@ def write_file(folder: Path, table: str, rows: pa.Table, schema: pa.Schema) -> D
     pq.write_table(kept, written)
     content = written.getvalue()
     write_new(folder / table / path, content.to_pybytes())
-    return DataFile(table, path, run, content.size, json.dumps(_stats(kept)))
+    return DataFile(table, path, run, content.size, _STATS.encode(_stats(kept)).decode())
 
 
 def add_action(folder: Path, file: DataFile) -> dict[str, Any]:
@@ -118,6 +117,10 @@ def add_action(folder: Path, file: DataFile) -> dict[str, Any]:
         "dataChange": True,
         "stats": file.stats,
     }
+
+
+# Bounds of decimals are numbers with all of their digits.
+_STATS: Final = msgspec.json.Encoder(decimal_format="number")
 
 
 def _stats(rows: pa.Table) -> dict[str, Any]:
@@ -166,6 +169,8 @@ def _rounded(column: pa.ChunkedArray, low: Any, high: Any) -> tuple[Any, Any]:
         low, high = map(_spelled, bounds_ms)
     elif pa.types.is_floating(type_) and not pc.all(pc.is_finite(column)).as_py():
         return None, None
+    elif pa.types.is_date(type_):
+        low, high = low.isoformat(), high.isoformat()
     elif pa.types.is_string(type_):
         most = tuning().statistics_text_max
         low, high = low[:most], high if len(high) <= most else high[:most] + _LAST

@@ -82,7 +82,13 @@ def spelled(type_: pa.DataType) -> str:
         return "{" + ", ".join(f"{part.name}: {spelled(part.type)}" for part in type_) + "}"
     if pa.types.is_list(type_):
         return f"list of {spelled(type_.value_type)}"
-    return {"int64": "int", "int32": "int", "double": "float"}.get(str(type_), str(type_))
+    if pa.types.is_decimal(type_):
+        return f"decimal({type_.precision},{type_.scale})"
+    if pa.types.is_timestamp(type_):
+        return "timestamp"
+    return {"int64": "int", "int32": "int", "double": "float", "date32[day]": "date"}.get(
+        str(type_), str(type_)
+    )
 
 
 def _of_table(name: str, have: pa.Schema, want: pa.Schema) -> Iterator[str]:

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
 import pyarrow as pa
-import pyarrow.compute as pc
 from psycopg import sql
 
 from windowing.model import Pipeline
@@ -43,7 +42,7 @@ from windowing.spark.sinks.postgres_tables import (
     views_of_latest,
     wanted,
 )
-from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, schemas
+from windowing.spark.sinks.rows import DEAD_LETTERS, METRICS, BatchRows, in_microseconds, schemas
 from windowing.spark.sinks.sink import FolderOf, RunPlace, SinkUnreachable, sink
 from windowing.spark.sinks.tokens import (
     TOKEN_SCHEMA,
@@ -64,6 +63,16 @@ _INSTANT: LiteralString = (
     "timestamptz 'epoch' + make_interval(days => (({0}) / 86400000000)::int)"
     " + (({0}) % 86400000000) * interval '1 microsecond'"
 )
+_STAGED: Mapping[str, LiteralString] = {"timestamptz": "bigint", "timestamptz[]": "bigint[]"}
+"""How columns are sent that become other ones in the database."""
+_UNSTAGED: Mapping[str, LiteralString] = {
+    "timestamptz": _INSTANT,
+    "timestamptz[]": (
+        "(select array_agg(timestamptz 'epoch' + make_interval(days => (us / 86400000000)::int)"
+        " + (us % 86400000000) * interval '1 microsecond' order by at)"
+        " from unnest({0}) with ordinality as one(us, at))"
+    ),
+}
 _IDENTITY = {
     DEAD_LETTERS: ("run", "source", "partition", "offset", "query"),
     METRICS: ("run", "lane", "query", "batch_id"),
@@ -243,10 +252,10 @@ class PostgresSink:
         return fresh
 
     def _upsert(self, connection: psycopg.Connection, name: str, rows: pa.Table) -> None:
-        columns = [column for column, _ in flat(rows.schema)]
-        instants = {f.name for f in rows.schema if pa.types.is_timestamp(f.type)}
+        types = dict(flat(rows.schema))
+        columns = list(types)
         table = sql.Identifier(self._schema, name)
-        staged = [(c, "bigint" if c in instants else t) for c, t in flat(rows.schema)]
+        staged = [(column, _STAGED.get(type_, type_)) for column, type_ in types.items()]
         connection.execute(
             sql.SQL("create temp table staged ({}) on commit drop").format(typed(staged))
         )
@@ -257,8 +266,8 @@ class PostgresSink:
             for row in _records(rows, _IDENTITY.get(name, self._identity)):
                 copying.write_row(row)
         values = sql.SQL(", ").join(
-            sql.SQL(_INSTANT).format(sql.Identifier(c)) if c in instants else sql.Identifier(c)
-            for c in columns
+            sql.SQL(_UNSTAGED.get(types[column], "{0}")).format(sql.Identifier(column))
+            for column in columns
         )
         replaced = sql.SQL(", ").join(
             sql.SQL("{0} = excluded.{0}").format(sql.Identifier(column)) for column in columns
@@ -315,13 +324,10 @@ def _connection() -> psycopg.Connection:
 
 def _records(rows: pa.Table, identity: Sequence[str]) -> Iterator[list[Any]]:
     """Return the rows for PostgreSQL: the digest of the identity, then the flat columns."""
-    columns = [
-        pc.cast(rows[f.name], pa.int64()) if pa.types.is_timestamp(f.type) else rows[f.name]
-        for f in rows.schema
-    ]
+    columns = [in_microseconds(rows[name]) for name in rows.schema.names]
     for row in zip(*(column.to_pylist() for column in columns), strict=True):
         named = dict(zip(rows.schema.names, row, strict=True))
-        spelled = json.dumps([named.get(name) for name in identity])
+        spelled = json.dumps([named.get(name) for name in identity], default=str)
         flat: list[Any] = [hashlib.sha256(spelled.encode()).hexdigest()[:32]]
         for field, value in zip(rows.schema, row, strict=True):
             if pa.types.is_struct(field.type):

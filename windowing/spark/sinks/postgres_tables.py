@@ -36,6 +36,7 @@ _COLUMNS: dict[pa.DataType, LiteralString] = {
     pa.float64(): "double precision",
     pa.bool_(): "boolean",
     pa.string(): "text",
+    pa.date32(): "date",
 }
 
 Columns = Mapping[str, str]
@@ -76,7 +77,8 @@ def conflicts(have: Mapping[str, Columns], want: Mapping[str, TableSchema]) -> l
 
 def _of_table(name: str, have: Columns, wanted: TableSchema) -> Iterator[str]:
     for column, type_ in wanted.columns:
-        there, now = have.get(column), _SPELLED.get(type_, type_)
+        element, array = type_.removesuffix("[]"), "[]" * type_.endswith("[]")
+        there, now = have.get(column), _SPELLED.get(element, element) + array
         if there is None and column in wanted.key:
             yield f"the key of table {name} has no {column}, and is to have it"
         elif there is not None and there != now:
@@ -172,8 +174,6 @@ def flat(schema: pa.Schema) -> list[tuple[str, LiteralString]]:
     for field in schema:
         if pa.types.is_struct(field.type):
             columns += [(part.name, _column(part.type)) for part in field.type]
-        elif pa.types.is_timestamp(field.type):
-            columns.append((field.name, "timestamptz"))
         elif field.name == "offsets":
             columns.append((field.name, "jsonb"))
         else:
@@ -183,7 +183,13 @@ def flat(schema: pa.Schema) -> list[tuple[str, LiteralString]]:
 
 def _column(type_: pa.DataType) -> LiteralString:
     """Return a column; lists become arrays, as JSON has one kind of number and no -0.0."""
-    return _COLUMNS[type_.value_type] + "[]" if pa.types.is_list(type_) else _COLUMNS[type_]
+    if pa.types.is_list(type_):
+        return _column(type_.value_type) + "[]"
+    if pa.types.is_timestamp(type_):
+        return "timestamptz"
+    if pa.types.is_decimal(type_):
+        return f"numeric({type_.precision},{type_.scale})"
+    return _COLUMNS[type_]
 
 
 COMMITS = "commits"

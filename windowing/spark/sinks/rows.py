@@ -37,6 +37,7 @@ from windowing.model import Pipeline
 from windowing.model.fields import ValueType
 from windowing.model.lengths import INT64_MAX
 from windowing.model.query import Flow
+from windowing.model.types import FieldType
 from windowing.runtime.output import DEAD_LETTER, EARLY, METRIC, RESULT, SinkFrame, marks
 from windowing.spark.sinks.growth import conformed
 from windowing.spark.sinks.shared_rows import SharedRows
@@ -66,7 +67,14 @@ _ORDER = (
 )
 """The columns of results, of which a query has some."""
 
-_TYPES = {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}
+_TYPES = {
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "string": pa.string(),
+    "bool": pa.bool_(),
+    "timestamp": _TIME,
+    "date": pa.date32(),
+}
 
 
 class BatchRows:
@@ -293,7 +301,7 @@ def _passed_type(name: str, known: Mapping[str, Any]) -> pa.DataType:
 def result_schema(query: Flow, pipeline: Pipeline) -> pa.Schema:
     """Return the columns of a query's rows, of which its table may have more."""
     fields = pipeline.source.fields
-    key = pa.struct([(name, _TYPES[kind]) for name, kind in query.key_kinds(fields).items()])
+    key = pa.struct([(name, _type(type_)) for name, type_ in query.key_types(fields).items()])
     shown = query.value_types(fields)
     values = [(name, _value_type(shown[name])) for name in query.shows]
     types = {**_PLAIN, "key": key, **_MARKS, "values": pa.struct(values)}
@@ -303,4 +311,29 @@ def result_schema(query: Flow, pipeline: Pipeline) -> pa.Schema:
 
 
 def _value_type(type_: ValueType) -> pa.DataType:
-    return pa.list_(_TYPES[type_.kind]) if type_.many else _TYPES[type_.kind]
+    return pa.list_(_type(type_)) if type_.many else _type(type_)
+
+
+def _type(type_: FieldType | ValueType) -> pa.DataType:
+    if type_.kind == "decimal":
+        return pa.decimal128(type_.precision, type_.scale)
+    return _TYPES[type_.kind]
+
+
+def in_microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column with instants as integers, which Python's cannot hold all; nested ones too.
+
+    Lists and structs of them are as in the tables of results.
+    """
+    plain = _in_microseconds(column.type)
+    return column if plain == column.type else column.cast(plain)
+
+
+def _in_microseconds(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(type_):
+        return pa.int64()
+    if pa.types.is_list(type_):
+        return pa.list_(_in_microseconds(type_.value_type))
+    if pa.types.is_struct(type_):
+        return pa.struct([(part.name, _in_microseconds(part.type)) for part in type_])
+    return type_

@@ -19,7 +19,14 @@ CASES = Path(__file__).parents[3] / "cases" / "refused_expressions.jsonl"
 TYPES = {
     name: parse_field_type(text)
     for name, text in {
-        **{"i": "int", "j": "int?", "x": "float", "s": "string", "b": "bool?", "d": "decimal(12,2)"},
+        **{
+            "i": "int",
+            "j": "int?",
+            "x": "float",
+            "s": "string",
+            "b": "bool?",
+            "d": "decimal(12,2)",
+        },
         **{"e": "decimal(38,10)", "t": "timestamp", "a": "date", "card": "string"},
         **{"content-type": "string", "$key": "string?"},
     }.items()

@@ -15,11 +15,25 @@ from typing import Any, ClassVar, Final, TypeVar
 import polars as pl
 
 from windowing.engine.reading.rules import ValueRules
+from windowing.model.fields import ValueType
 from windowing.model.registry import Registry
-from windowing.model.types import Kind
+from windowing.model.types import PRECISION_MAX, FieldType, Kind
 
-DTYPES: Final = {"int": pl.Int64, "float": pl.Float64, "string": pl.String, "timestamp": pl.Int64}
-"""The type of a field's column, by its kind."""
+_DTYPES: Final = {
+    "int": pl.Int64(),
+    "float": pl.Float64(),
+    "string": pl.String(),
+    "bool": pl.Boolean(),
+    "timestamp": pl.Int64(),
+    "date": pl.String(),
+}
+
+
+def dtype_of(type_: FieldType | ValueType) -> pl.DataType:
+    """Return the type of the column of a field, or of a result; of a list, of its elements."""
+    if type_.kind == "decimal":
+        return pl.Decimal(PRECISION_MAX, type_.scale)
+    return _DTYPES[type_.kind]
 
 
 @dataclass(frozen=True)
@@ -29,7 +43,7 @@ class Decoded:
     Attributes:
         matched: of each value, whether it was read.
         columns: a row per value: `WRITTEN_TIME`, and a column for each declared field that the
-            values have, of its type.
+            values have, of its type: timestamps in microseconds, dates as text.
     """
 
     matched: pl.Series
@@ -51,6 +65,8 @@ class Decoder(ABC):
     @abstractmethod
     def exact(self, value: bytes) -> dict[str, Any]:
         """Return the members of one value: text, integers, floats, booleans, None, or other things.
+
+        Numbers with a fraction may be `Decimal`, and for fields of decimals they have to be.
 
         Raises:
             BadValue: `malformed`.

@@ -14,7 +14,6 @@ import polars as pl
 from chaos.simulator.draw.log import format_draw
 from windowing.engine.columns import WRITTEN_TIME, field_column
 from windowing.engine.reading.decoders.decoder import (
-    DTYPES,
     Decoded,
     Decoder,
     decoder,
@@ -91,8 +90,9 @@ class PairsDecoder(Decoder):
             f"{n}=({kinds[k]})" for n, k in self._wanted.items()
         )
         groups = texts.str.extract_groups(f"^{pattern}$").struct
+        dtypes = {"int": pl.Int64, "string": pl.String}
         columns = {
-            name: groups.field(str(place)).cast(DTYPES[kind], strict=False)
+            name: groups.field(str(place)).cast(dtypes[kind], strict=False)
             for place, (name, kind) in enumerate(self._wanted.items(), 1)
         }
         time = rules.event_time
