@@ -36,7 +36,8 @@ class EventTime(SpecModel):
     Attributes:
         field: name of the field; it need not be in `fields`. Of an expression, `event_time`.
         expr: what the time is, an expression over fields and metadata; None: it is the field.
-        unit: `us`, `ms`, `s`, `ns` (a JSON integer), `iso` (text), or how texts are written.
+        unit: `us`, `ms`, `s`, `ns` (a JSON integer), `iso` (text), or how texts are written. Of an
+            expression it is that of an int; and that of fields of type `timestamp`.
         fraction: times in `us`, `ms` or `s` may have a fraction.
         min_us, max_us: legal is `min_us <= ts_us < max_us`.
         max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not checked.
@@ -58,7 +59,7 @@ class EventTime(SpecModel):
         if "field" in written:
             msg = "the event time is a field or an expression: take field or expr out"
             raise ValueError(msg)
-        return {"field": EVENT_TIME, "unit": "us", **written}
+        return {"field": EVENT_TIME, "unit": "iso", **written}
 
     @cached_property
     def spelling(self) -> Spelling:
