@@ -123,6 +123,8 @@ class Source(LaneNumbers, SpecModel):
 
     @model_validator(mode="after")
     def _typed_steps(self) -> Source:
+        if type(self) is not Source or "event_time" not in self.__dict__:
+            return self  # both sides of a join, of which each has its own; or what stands for these
         try:
             self._computations = of_steps(self.steps, self.declared)
             self._time = of_time(self.event_time.expr, self.event_time.unit, self.declared)

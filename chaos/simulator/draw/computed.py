@@ -12,16 +12,16 @@ from typing import Any, Final
 from chaos.simulator.draw.wish import Wish
 from windowing.model.source import Source
 
-_FIRST: Final = "d"
-_SECOND: Final = "e"
+_FIRST: Final = "net"
+_SECOND: Final = "gross"
 _INTS: Final = (
     *("v + h", "coalesce(v, h)", "v div h", "w mod h", "length(g)", "coalesce(v, 0) - 3"),
     *("CASE WHEN h <> 0 AND v div h > 1 THEN v END", "$offset mod 3", "$partition"),
     *("CASE WHEN v IS NULL THEN 0 ELSE v div h END", "coalesce(h, $offset div h)"),
 )
 _TEXTS: Final = ("substr(g, 1, 1)", "coalesce(g, '-') || 'z'", "$key", "$headers.a", "$topic")
-_OF_INT: Final = ("d + 1", "d * d", "coalesce(d, v)", "v div d")
-_OF_TEXT: Final = ("length(d)", "CASE WHEN d = 'a' THEN h END", "d || 'y'")
+_OF_INT: Final = ("net + 1", "net * net", "coalesce(net, v)", "v div net")
+_OF_TEXT: Final = ("length(net)", "CASE WHEN net = 'a' THEN h END", "net || 'y'")
 _CHECKS: Final = (
     *("coalesce(v, 0) < 30", "h <> 3 OR h IS NULL", "g IS NOT NULL", "v div h >= 0 OR h = 0"),
     *("h = 0 OR v div h > -4 OR v IS NULL", "x < 10", "$key IS NULL OR h > 0", "length(g) < 4"),
@@ -35,7 +35,7 @@ _AGGREGATES: Final = (
     *("sum(v) where h <> 0 AND v div h > 0", "mean(x) where g = 'a'", "max($offset)"),
     *("collect(v - h) where v > h", "first($key)", "count_distinct(coalesce(g, $headers.a))"),
 )
-_OWN: Final = ("last(d)", "last(d)", "count_distinct(d)", "collect(d) where h IS NOT NULL")
+_OWN: Final = ("last(net)", "last(net)", "count_distinct(net)", "collect(net) where h IS NOT NULL")
 
 
 def draw_computed(document: dict[str, Any], wish: Wish) -> None:
