@@ -130,8 +130,7 @@ class Source(LaneNumbers, SpecModel):
             self._time = of_time(self.event_time.expr, self.event_time.unit, self.declared)
         except MistakeAt as error:
             raise _located(error) from None
-        timed = () if self._time is None else (self._time,)
-        used = metadata_in((*timed, *self._computations))
+        used = metadata_in((*filter(None, [self._time]), *self._computations))
         by = () if self.duplicates is None else filter(is_known_metadata, self.duplicates.by)
         self._metadata = tuple(dict.fromkeys((*used, *by)))
         return self
