@@ -33,7 +33,7 @@ _WITH: Final = Wish(computed=1.0)
 _BY_COUNTS: Final = "deterministic, dead letters, conservation, repeatable, progress, no error"
 _COMPUTING: Final = "windowing.engine.reading.computing"
 
-_planted = partial(planted, expected=_BY_COUNTS, wish=_WITH)
+planted_in_reading = partial(planted, expected=_BY_COUNTS, wish=_WITH)
 
 
 def _roles(pipeline: Pipeline) -> list[str]:
@@ -57,7 +57,7 @@ def has_rules(pipeline: Pipeline) -> bool:
 
 # Records that are filtered before the generator sees them. How one gets it: `where` is pushed down
 # into the reader, as in every other engine, where it changes no result.
-@_planted("filter_before_progress", shows_in=filters)
+@planted_in_reading("filter_before_progress", shows_in=filters)
 class FilteringLane(Lane):
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
         if FATE not in rows.data.columns or clock.attribute == ROW_NUM:
@@ -88,7 +88,7 @@ def with_times(
 
 # Records that break a rule, and move progress all the same. How one gets it: rules are judged where
 # dead letters are written, behind the generator.
-@_planted(
+@planted_in_reading(
     "broken_rule_moves_progress",
     also={"windowing.engine.reading.pack:computed": with_times},
     shows_in=has_rules,
@@ -113,7 +113,7 @@ class BelievingLane(Lane):
 
 # What is not evaluated fails. How one gets it: every part of an expression is computed for whole
 # columns, and a division by zero anywhere is a failure.
-@_planted("what_is_not_evaluated_fails", at=f"{_COMPUTING}:evaluate", shows_in=computes)
+@planted_in_reading("what_is_not_evaluated_fails", at=f"{_COMPUTING}:evaluate", shows_in=computes)
 def eager(expression: Expression, frame: pl.DataFrame, known: dict[str, FieldType]) -> Evaluated:
     found = evaluate(expression, frame, known)
     if not isinstance(expression, Call):
@@ -126,7 +126,7 @@ def eager(expression: Expression, frame: pl.DataFrame, known: dict[str, FieldTyp
 
 
 # A condition that is null holds. How one gets it: `filter(~condition)` finds what is to go.
-@_planted("null_condition_holds", at=f"{_COMPUTING}:evaluate", shows_in=computes)
+@planted_in_reading("null_condition_holds", at=f"{_COMPUTING}:evaluate", shows_in=computes)
 def null_is_true(
     expression: Expression, frame: pl.DataFrame, known: dict[str, FieldType]
 ) -> Evaluated:
@@ -152,7 +152,7 @@ def _judged(
 
 # Derived fields that are computed before all rules, wherever they stand. How one gets it: two
 # passes, one for columns and one for checks.
-@_planted("derived_before_all_rules", at=f"{_COMPUTING}:judge", shows_in=has_rules)
+@planted_in_reading("derived_before_all_rules", at=f"{_COMPUTING}:judge", shows_in=has_rules)
 def derived_first(
     columns: pl.DataFrame, taken: Flags, withheld: Flags | None, rules: ValueRules
 ) -> Judged:
@@ -162,7 +162,7 @@ def derived_first(
 
 
 # A filter that is applied before rules. How one gets it: what is not wanted need not be checked.
-@_planted("filter_before_rules", at=f"{_COMPUTING}:judge", shows_in=filters)
+@planted_in_reading("filter_before_rules", at=f"{_COMPUTING}:judge", shows_in=filters)
 def filter_first(
     columns: pl.DataFrame, taken: Flags, withheld: Flags | None, rules: ValueRules
 ) -> Judged:
@@ -173,7 +173,7 @@ def filter_first(
 
 
 # Rules that only warn, and bury. How one gets it: one way for all rules, and `on_fail` read late.
-@_planted(
+@planted_in_reading(
     "warning_buries",
     at=f"{_COMPUTING}:judge",
     shows_in=lambda pipeline: "warn" in _roles(pipeline),
@@ -189,7 +189,7 @@ def all_bury(
 
 # An argument of an aggregate that has no value counts as null. How one gets it: it is computed
 # where the aggregate is, and nulls are skipped there.
-@_planted(
+@planted_in_reading(
     "failed_argument_is_null",
     at=f"{_COMPUTING}:judge",
     shows_in=lambda pipeline: "argument" in _roles(pipeline),
@@ -208,7 +208,9 @@ def skipped_as_null(
 
 
 # Filtered records that are counted as read by the filter, and again by the lane.
-@_planted("filtered_is_read_twice", at="windowing.engine.tally:Tally.withhold", shows_in=filters)
+@planted_in_reading(
+    "filtered_is_read_twice", at="windowing.engine.tally:Tally.withhold", shows_in=filters
+)
 def read_twice(self: Tally, withheld: pl.DataFrame) -> None:
     filtered = int((withheld[FATE] == FILTERED.name).sum())
     self._read += len(withheld) + filtered
@@ -217,7 +219,7 @@ def read_twice(self: Tally, withheld: pl.DataFrame) -> None:
 
 # Metadata that stays where it was when rows are cut. How one gets it: four columns are sliced in
 # four lines, and a fifth one comes later.
-@_planted(
+@planted_in_reading(
     "metadata_of_the_first_rows",
     at="windowing.engine.reading.pack:RawRows.part",
     shows_in=lambda pipeline: bool(pipeline.source.carried),
@@ -233,7 +235,7 @@ def first_rows_metadata(self: RawRows, start: int, stop: int) -> RawRows:
 
 
 # Warnings of the last record alone. How one gets it: a counter is set where it should be added to.
-@_planted(
+@planted_in_reading(
     "warnings_of_the_last_chunk",
     at="windowing.engine.lane:Lane._warned",
     shows_in=lambda pipeline: "warn" in _roles(pipeline),

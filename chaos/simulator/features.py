@@ -86,6 +86,8 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "source": (
         *("dense", "unknown fields ignored", "max_ahead", "min and max", "several lanes"),
         *("idle lanes", "key may be null", "a lane joined", "duplicates"),
+        *("derived fields", "rules", "filter", "expressions in aggregates", "metadata"),
+        "several topics",
     ),
     "control": ("bound", "bound on", "now", "seen", "end"),
     "believes": ("none", "bounds", "all", "signed"),
@@ -292,6 +294,7 @@ def _aggregate(step: AggregateStep) -> Iterator[Feature]:
 def _source(pipeline: Pipeline) -> Iterator[Feature]:
     source = pipeline.source
     parts = source.parts
+    roles = {one.role for part in parts for one in part.computations}
     keys = {field for query in pipeline.flows for field in query.key if field in source.fields}
     there = {
         "dense": any(part.dense for part in parts),
@@ -302,6 +305,12 @@ def _source(pipeline: Pipeline) -> Iterator[Feature]:
         "idle lanes": source.idle_timeout_us is not None,
         "a lane joined": bool(source.added_lanes),
         "duplicates": any(part.duplicates is not None for part in parts),
+        "derived fields": "derive" in roles,
+        "rules": not roles.isdisjoint(("rule", "warn")),
+        "filter": "where" in roles,
+        "expressions in aggregates": "argument" in roles,
+        "metadata": bool(source.metadata),
+        "several topics": source.topics is not None,
         "key may be null": any(source.fields[field].nullable for field in keys),
     }
     yield from (("source", name) for name, is_there in there.items() if is_there)

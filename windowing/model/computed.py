@@ -21,6 +21,7 @@ from windowing.model.metadata import is_metadata, metadata_type
 from windowing.model.names import check_field_name, check_name
 from windowing.model.paths import parse_path
 from windowing.model.reading import MistakeAt, PartSpec, reading_step
+from windowing.model.times import POWERS
 from windowing.model.types import FieldType
 
 Role = Literal["derive", "rule", "warn", "where", "argument", "time"]
@@ -279,10 +280,11 @@ def of_time(
     if EVENT_TIME in declared:
         msg = f"{EVENT_TIME} is the name of the event time, and of a field: rename the field"
         raise MistakeAt(path, msg)
-    if unit not in ("us", "ms", "s", "ns"):
-        msg = f"{unit} is how texts are read, and an expression gives an int or a timestamp"
-        raise MistakeAt(("event_time", "unit"), msg)
-    return _parsed("time", EVENT_TIME, text, path).typed(declared)
+    found = _parsed("time", EVENT_TIME, text, path).typed(declared)
+    if found.type.kind == "int" and unit not in POWERS:
+        msg = f"{shown(text)} is an int: say of what, as unit: {' or '.join(POWERS)}"
+        raise MistakeAt(path, msg)
+    return found
 
 
 def _explained(

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from windowing.model.added_lanes import AddedLane
 from windowing.model.emission import Early, Late
+from windowing.model.event_time import EventTime
 from windowing.model.facts import Fact, Facts, spelled, without_defaults
 from windowing.model.fields import Aggregate, with_code
 from windowing.model.file.conflicts import OwnCopy
@@ -26,7 +27,7 @@ from windowing.model.operators.language import spelled as spelled_clause
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, DedupStep, Punctuate, SortStep, Step
 from windowing.model.query import Flow, Query
-from windowing.model.source import EventTime, Source
+from windowing.model.source import Source
 from windowing.model.times import TextTimes
 from windowing.model.user import user_operator
 from windowing.model.windows.window import Window

@@ -15,10 +15,10 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from windowing.model.emission import Accumulation, Early, Late
+from windowing.model.event_time import SpecModel
 from windowing.model.fields import Aggregate, parse_aggregate
 from windowing.model.join import Comparison, Side
 from windowing.model.record import Record
-from windowing.model.source import SpecModel
 from windowing.model.windows.window import Window
 
 _Length = Annotated[int, Field(strict=True, ge=0)]

@@ -16,13 +16,14 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
+from windowing.model.event_time import SpecModel
 from windowing.model.lengths import duration_us
 from windowing.model.names import ColumnName
 from windowing.model.operators.language import is_clause, parse_side
 from windowing.model.paths import PATH, named
 from windowing.model.progress import Slack
 from windowing.model.reading import JSON
-from windowing.model.source import Source, SpecModel
+from windowing.model.source import Source
 from windowing.model.types import FieldType
 from windowing.model.windows.policy import WindowClause
 

@@ -8,10 +8,11 @@ from typing import Annotated, Any, ClassVar, Protocol
 from pydantic import BeforeValidator, Field
 
 from windowing.model.emission import Accumulation, Early, Late, Retention, parse_retention
+from windowing.model.event_time import SpecModel
 from windowing.model.fields import Aggregate, ValueType, may_overflow, value_type
 from windowing.model.flow import JoinFlow, StreamFlow
 from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side
-from windowing.model.source import Source, SpecModel
+from windowing.model.source import Source
 from windowing.model.types import FieldType
 from windowing.model.windows.activity import Warmup, parse_moment
 from windowing.model.windows.sliding import begins_later

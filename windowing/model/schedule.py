@@ -14,8 +14,8 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from windowing.model.errors import shown
+from windowing.model.event_time import SpecModel
 from windowing.model.lengths import duration_us
-from windowing.model.source import SpecModel
 
 CONTINUOUS: Final = "continuous"
 

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, create_model
 
 from windowing.model.errors import WindowError
+from windowing.model.event_time import SpecModel
 from windowing.model.names import check_name
 from windowing.model.registry import declared_names
-from windowing.model.source import SpecModel
 from windowing.model.windows.window import Window
 
 

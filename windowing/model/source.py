@@ -11,9 +11,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     ValidationError,
@@ -23,7 +21,6 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from windowing.model.added_lanes import AddedLane, parse_added_lanes
 from windowing.model.computed import (
-    EVENT_TIME,
     Computation,
     metadata_in,
     of_steps,
@@ -34,16 +31,14 @@ from windowing.model.control import ControlRule, parse_control_rule
 from windowing.model.duplicates import DuplicatesRule
 from windowing.model.emission import PositiveDuration
 from windowing.model.errors import meant, shown
+from windowing.model.event_time import EventTime, SpecModel
 from windowing.model.fates import BY_WINDOWS, DUPLICATE, FILTERED, Fates
 from windowing.model.lane_numbers import LaneNumbers
-from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
-from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
 from windowing.model.metadata import carried_of, is_known_metadata, metadata_type
-from windowing.model.names import PathName, TimeName, TopicName
+from windowing.model.names import PathName, TopicName
 from windowing.model.paths import check_apart, check_once
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.reading import MistakeAt, PartSpec, parse_format, with_steps
-from windowing.model.times import FRACTIONAL, Spelling, TextTimes, Unit, parse_unit
 from windowing.model.types import FieldType, parse_field_type
 from windowing.model.windows.language import AttributeType
 from windowing.model.windows.window import ROW_NUM
@@ -54,8 +49,6 @@ PARTITIONS_MAX = 1_000
 _ATTRIBUTE_TYPES: dict[str, AttributeType] = {"int": "number"}
 
 
-Instant = Annotated[int, BeforeValidator(instant_us)]
-Duration = Annotated[int, BeforeValidator(duration_us)]
 Type = Annotated[FieldType, BeforeValidator(parse_field_type)]
 Partitions = Annotated[int, Field(strict=True, ge=1, le=PARTITIONS_MAX)]
 
@@ -66,87 +59,6 @@ def _only_named(value: object) -> object:
         msg = "unknown key 'steps': correct its spelling or take it out"
         raise ValueError(msg)
     return value
-
-
-class SpecModel(BaseModel):
-    """The base of a pipeline file's models: frozen, unknown keys rejected."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        arbitrary_types_allowed=True,
-        ignored_types=(cached_property,),
-        defer_build=True,  # a file has few of them, and what they validate takes long to prepare
-    )
-
-
-class EventTime(SpecModel):
-    """The field of the event time, and the legal instants.
-
-    Attributes:
-        field: name of the field; it need not be in `fields`. Of an expression, `event_time`.
-        expr: what the time is, an expression over fields and metadata; None: it is the field.
-        unit: `us`, `ms`, `s`, `ns` (a JSON integer), `iso` (text), or how texts are written.
-        fraction: times in `us`, `ms` or `s` may have a fraction.
-        min_us, max_us: legal is `min_us <= ts_us < max_us`.
-        max_ahead_us: legal is `ts_us <= append time + max_ahead_us`; None: not checked.
-    """
-
-    field: TimeName
-    expr: str | None = None
-    unit: Annotated[Unit | TextTimes, BeforeValidator(parse_unit)]
-    fraction: bool = Field(default=False, strict=True)
-    min_us: Instant = Field(default=INT64_MIN, alias="min")
-    max_us: Instant = Field(default=INT64_MAX + 1, alias="max")
-    max_ahead_us: Duration | None = Field(default=None, alias="max_ahead")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_expression(cls, written: object) -> object:
-        if not isinstance(written, Mapping) or "expr" not in written:
-            return written
-        if "field" in written:
-            msg = "the event time is a field or an expression: take field or expr out"
-            raise ValueError(msg)
-        return {"field": EVENT_TIME, "unit": "us", **written}
-
-    @cached_property
-    def spelling(self) -> Spelling:
-        """How it is spelled in values; fields of type `timestamp` are spelled alike."""
-        return Spelling(self.unit, self.fraction)
-
-    @property
-    def first_us(self) -> int:
-        """The earliest legal time."""
-        return max(self.min_us, EARLIEST)
-
-    @property
-    def end_us(self) -> int:
-        """The end of the legal range, exclusive."""
-        return min(self.max_us, LATEST)
-
-    @property
-    def plausible_us(self) -> tuple[int, int]:
-        """Where times are plausible, the end exclusive: wider where `min` or `max` is."""
-        first = self.min_us if self.min_us > INT64_MIN else PLAUSIBLE_US[0]
-        end = self.max_us if self.max_us <= INT64_MAX else PLAUSIBLE_US[1]
-        return min(first, PLAUSIBLE_US[0]), max(end, PLAUSIBLE_US[1])
-
-    @property
-    def is_judged(self) -> bool:
-        """Whether plausibility is judged: the file's own limits are not all that counts."""
-        first, end = self.plausible_us
-        return (first, end) == PLAUSIBLE_US or self.first_us < first or self.end_us > end
-
-    @model_validator(mode="after")
-    def _ordered(self) -> EventTime:
-        if self.min_us >= self.max_us:
-            msg = "min must lie before max, as min: '1970-01-01', max: '2100-01-01'"
-            raise ValueError(msg)
-        if self.fraction and self.unit not in FRACTIONAL:
-            msg = f"fraction: true is for numbers in {', '.join(FRACTIONAL)}: take it out"
-            raise ValueError(msg)
-        return self
 
 
 class Source(LaneNumbers, SpecModel):
@@ -178,7 +90,9 @@ class Source(LaneNumbers, SpecModel):
     event_time: EventTime
     declared: Annotated[dict[PathName, Type], BeforeValidator(check_once)] = Field(alias="fields")
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
-    disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = {}
+    disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = Field(
+        default_factory=dict
+    )
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
     unknown_fields: Literal["dead_letter", "ignore"] = "dead_letter"
     dense: bool = False
@@ -209,15 +123,14 @@ class Source(LaneNumbers, SpecModel):
 
     @model_validator(mode="after")
     def _typed_steps(self) -> Source:
-        if "event_time" not in self.model_fields_set:  # it stands for one with mistakes
-            return self
+        if type(self) is not Source or "event_time" not in self.__dict__:
+            return self  # both sides of a join, of which each has its own; or what stands for these
         try:
             self._computations = of_steps(self.steps, self.declared)
             self._time = of_time(self.event_time.expr, self.event_time.unit, self.declared)
         except MistakeAt as error:
             raise _located(error) from None
-        timed = () if self._time is None else (self._time,)
-        used = metadata_in((*timed, *self._computations))
+        used = metadata_in((*filter(None, [self._time]), *self._computations))
         by = () if self.duplicates is None else filter(is_known_metadata, self.duplicates.by)
         self._metadata = tuple(dict.fromkeys((*used, *by)))
         return self

@@ -47,7 +47,7 @@ queries:
 TIMED = "WATTR event_time"
 TIMES = (
     *("{field: ts, unit: us}", '{expr: "$timestamp"}'),
-    '{expr: "ts div q * 10", max: "1970-01-02"}',
+    '{expr: "ts div q * 10", unit: us, max: "1970-01-02"}',
 )
 LANES = (("zoo", 0), ("zoo", 1), ("ant", 0))
 

@@ -79,6 +79,7 @@ def test_counts_of_a_source_that_filters_and_warns() -> None:
         ("where q = 1", "where q = 'a'", r"aggregates.c: int\? and string cannot be compared"),
         ("{field: ts, unit: us}", '{expr: "id"}', r"event_time.expr: 'id' is string, and a time"),
         ("{field: ts, unit: us}", '{expr: "q", field: ts}', r"event_time: the event time is a"),
+        ("{field: ts, unit: us}", '{expr: "q"}', r"event_time.expr: 'q' is an int: say of what"),
         ("{field: ts, unit: us}", '{expr: "net"}', r"event_time.expr: .*net"),
         ("{slack: 20 us}", "{ordered_per: day}", r"E_DISORDER: attr 'day' is not in values"),
         ("topic: s\n  partitions: 2", "topics: {a: 1, b: 0}", r":4: source.topics.b: 0 is not"),

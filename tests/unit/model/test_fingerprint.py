@@ -24,6 +24,7 @@ from windowing.model.control import ControlRule
 from windowing.model.duplicates import Duplicates
 from windowing.model.emission import Early, Late
 from windowing.model.errors import PipelineError
+from windowing.model.event_time import EventTime
 from windowing.model.fields import Aggregate
 from windowing.model.fingerprint import FORMAT, fingerprint
 from windowing.model.join import Comparison, Join, JoinSide, Operand
@@ -40,7 +41,7 @@ from windowing.model.operators.steps import (
 from windowing.model.query import JoinQuery, Query
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import CheckpointMismatch
-from windowing.model.source import EventTime, Source
+from windowing.model.source import Source
 from windowing.model.types import FieldType
 from windowing.model.windows.activity import Activity
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple

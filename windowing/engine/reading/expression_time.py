@@ -29,8 +29,7 @@ class ExpressionTime(TimeStep):
         super().__init__(rules)
         self._unit_us, self._time = 1, time
         self._names = list(dict.fromkeys(name.name for name in names_in(time.expression)))
-        unit = str(rules.event_time.unit)
-        self._power = POWERS[unit] if time.type.kind == "int" else 0
+        self._power = POWERS[str(rules.event_time.unit)] if time.type.kind == "int" else 0
 
     def exact(self, draft: Draft) -> None:
         """Read the fields that are used, and the time.

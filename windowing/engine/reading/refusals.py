@@ -232,6 +232,8 @@ def _missing(_: dict[str, Any], __: int | None, rules: ValueRules) -> _Found:
 
 
 def _no_time(_: dict[str, Any], __: int | None, rules: ValueRules) -> _Found:
+    if rules.time is not None:
+        return rules.event_time.field, f"{rules.time.text} has a value, of fields of their types"
     return rules.event_time.field, rules.event_time.spelling.rule
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from windowing.model.errors import PipelineError, Problem
+from windowing.model.event_time import SpecModel
 from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.queries import resolve_each
 from windowing.model.file.yaml_lines import line_of, load
 from windowing.model.names import QueryName
 from windowing.model.query import QueryFile
-from windowing.model.source import SpecModel
 
 
 class _QueriesFile(SpecModel):

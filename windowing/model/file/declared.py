@@ -19,6 +19,7 @@ from pydantic import (
 
 from windowing.model.arguments import of_queries
 from windowing.model.emission import Accumulation, Early, Late
+from windowing.model.event_time import SpecModel
 from windowing.model.file.conflicts import Conflict
 from windowing.model.file.file_tests import FileTest, TestName
 from windowing.model.join import Join, JoinedSource
@@ -27,7 +28,7 @@ from windowing.model.operators.file import OperatorFile, StepsFile, section
 from windowing.model.query import Kept, QueryFile
 from windowing.model.schedule import Schedule, Upkeep
 from windowing.model.sinks import Sink, parse_sink
-from windowing.model.source import Source, SpecModel
+from windowing.model.source import Source
 
 # Placeholder for the source of a join that cannot be parsed.
 _UNKNOWN: dict[str, Any] = {

@@ -18,9 +18,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from windowing.model.errors import quoted, shown
+from windowing.model.event_time import SpecModel
 from windowing.model.lengths import instant_us
 from windowing.model.names import FileName
-from windowing.model.source import SpecModel
 
 LETTERS = "dead_letters"
 """The name under `expect` that is none of a query: what no window took."""

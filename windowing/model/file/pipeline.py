@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 from pydantic import PrivateAttr, TypeAdapter
 
 from windowing.model.errors import PipelineError, Problem
+from windowing.model.event_time import EventTime
 from windowing.model.file.conflicts import Conflict, Place
 from windowing.model.file.declared import Declared
 from windowing.model.file.documents import parse_document, read_text
@@ -34,7 +35,7 @@ from windowing.model.limits import EARLIEST, reach_back
 from windowing.model.names import QueryName
 from windowing.model.query import Flow, Query, QueryFile
 from windowing.model.sinks import Sink
-from windowing.model.source import EventTime, Source
+from windowing.model.source import Source
 from windowing.model.windows.window import ROW_NUM, Window
 
 F = TypeVar("F", bound=Flow)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 from windowing.model.emission import Accumulation, Late
+from windowing.model.event_time import SpecModel
 from windowing.model.fields import Aggregate, ValueType, value_type
 from windowing.model.operators.steps import (
     AggregateStep,
@@ -16,7 +17,6 @@ from windowing.model.operators.steps import (
     WindowStep,
 )
 from windowing.model.query import MostFlows
-from windowing.model.source import SpecModel
 from windowing.model.types import FieldType
 
 LANE = "lane"
