@@ -36,8 +36,8 @@ def through_a_float(value: Any, type_: FieldType) -> Decimal:
         return exact
 
 
-# Sums of decimals of 128 bits whose highest bits have no sign. How one gets it: all limbs are cut out
-# by the same mask.
+# Sums of decimals of 128 bits whose highest bits have no sign. How one gets it: all limbs are cut
+# out by the same mask.
 @planted(
     "decimal_limbs_without_a_sign",
     "deterministic",
