@@ -227,7 +227,7 @@ def _missing(engine: LocalEngine, parts: Sequence[Part]) -> list[str]:
 def _found(engine: LocalEngine) -> Found:
     """Return an engine's output as lines that have been parsed."""
     from chaos.file_tests.matching import Found
-    from chaos.file_tests.reading import withheld_fates
+    from chaos.file_tests.reading import counted_fates
     from windowing.model.rows import dead_letter_lines, row_lines
 
     output = engine.output
@@ -236,10 +236,10 @@ def _found(engine: LocalEngine) -> Found:
         row = json.loads(line)
         rows.setdefault(row["query"], []).append(row)
     dead = [json.loads(line) for line in dead_letter_lines(output.dead_letters, output.details)]
-    # Withheld before any query sees them: the same number for all.
+    # Counted before any query sees them: the same number for all.
     some: Mapping[str, int] = next(iter(output.counts.values()), {})
-    withheld = {name: some.get(name, 0) for name in withheld_fates(engine.pipeline)}
-    return Found(rows, dead, withheld)
+    counted = {name: some.get(name, 0) for name in counted_fates(engine.pipeline)}
+    return Found(rows, dead, counted)
 
 
 def _write(file: Path, results: Sequence[Tested]) -> None:

@@ -191,14 +191,19 @@ def _write(
     progress: Callable[[int], None],
 ) -> int:
     """Write a log as events, or as a test; return the number of records."""
+    from msgspec.structs import replace
+
     from jobs.tools.recording import event_line, write_events
+    from windowing.model.metadata import NO_METADATA
 
     if as_test is None:
         return write_events(output, log, progress)
     from chaos.file_tests.writing import written
     from windowing.files.whole_files import whole_file
 
-    records = [*log]
+    # What nothing uses would only make the lines longer.
+    used = bool(spec.source.carried)
+    records = [one if used else replace(one, metadata=NO_METADATA) for one in log]
     text = written(spec, as_test, records, map(event_line, records))
     with whole_file(output) as file:
         file.write(text.encode())

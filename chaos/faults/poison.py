@@ -15,7 +15,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from windowing.model import Pipeline
+from windowing.model.paths import parse_path
 from windowing.model.source import Source
+from windowing.model.times import POWERS, Spelling, TextTimes, zone_of
 from windowing.semantics.values import ValueReader
 
 HUGE_BYTES: Final = 10_000_000
@@ -23,7 +25,6 @@ HUGE_BYTES: Final = 10_000_000
 
 _FAR_US: Final = 400 * 86_400_000_000
 _UNKNOWN: Final = "slackwater_poison"
-_PER_UNIT: Final = {"us": 1, "ms": 1_000, "s": 1_000_000}
 _WRONG: Final = {"int": "12", "float": "1.5", "string": 12}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -73,11 +74,8 @@ def _candidates(pipeline: Pipeline, good: Mapping[str, Any]) -> Iterator[PoisonV
     yield PoisonValue("an array, not an object", "malformed", json.dumps([*good.values()]).encode())
     name = next((n for n, t in source.fields.items() if t.kind == "string" and n in good), field)
     yield PoisonValue("half a surrogate pair", "malformed", _spelled({**good, name: "\ud800"}))
-    without = {name: value for name, value in good.items() if name != field}
-    yield PoisonValue("no event time", "missing_event_time", _spelled(without))
-    yield PoisonValue(
-        "an event time that is none", "bad_event_time", _spelled({**good, field: True})
-    )
+    yield PoisonValue("no event time", "missing_event_time", _with(good, field, None))
+    yield PoisonValue("an event time that is none", "bad_event_time", _with(good, field, True))
     for what, ts_us in _times_out_of_range(source):
         yield _at(source, good, what, "time_out_of_range", ts_us)
     if source.event_time.max_ahead_us is not None:
@@ -86,10 +84,10 @@ def _candidates(pipeline: Pipeline, good: Mapping[str, Any]) -> Iterator[PoisonV
     more = {**good, _UNKNOWN: "A1"}
     yield PoisonValue("a field that nobody declared", "unknown_field", _spelled(more))
     for key in sorted(pipeline.key_fields(0)):
-        yield PoisonValue("a null key", "null_key", _spelled({**good, key: None}))
+        yield PoisonValue("a null key", "null_key", _with(good, key, None))
     for name, type_ in source.fields.items():
-        wrong = {**good, name: _WRONG[type_.kind]}
-        yield PoisonValue("a value of another type", "bad_type", _spelled(wrong))
+        wrong = _with(good, name, _WRONG[type_.kind])
+        yield PoisonValue("a value of another type", "bad_type", wrong)
 
 
 def _extremes(source: Source, good: Mapping[str, Any]) -> Iterator[PoisonValue]:
@@ -110,16 +108,35 @@ def _times_out_of_range(source: Source) -> Iterator[tuple[str, int]]:
 def _at(source: Source, good: Mapping[str, Any], what: str, reason: str, ts_us: int) -> PoisonValue:
     """Make a record at another time; a time that cannot be written becomes an invalid text."""
     rule = source.event_time
-    time_ = _iso(ts_us) if rule.unit == "iso" else -(-ts_us // _PER_UNIT[rule.unit])
-    return PoisonValue(what, reason, _spelled({**good, rule.field: time_}))
+    return PoisonValue(what, reason, _with(good, rule.field, _time(ts_us, rule.spelling)))
 
 
-def _iso(ts_us: int) -> str:
-    """Write a time as ISO text; one outside the years 1 to 9999 becomes an invalid text."""
+def _time(ts_us: int, spelling: Spelling) -> int | str:
+    """Write a time; a text outside the years 1 to 9999 becomes an invalid one."""
+    unit = spelling.unit
+    if not spelling.is_text:
+        return ts_us * 1_000 if unit == "ns" else -(-ts_us // 10 ** POWERS[str(unit)])
     try:
-        return (_EPOCH + timedelta(microseconds=ts_us)).isoformat()
+        instant = _EPOCH + timedelta(microseconds=ts_us)
+        if isinstance(unit, TextTimes):
+            return instant.astimezone(zone_of(unit.zone)).strftime(unit.format)
+        return instant.isoformat()
     except OverflowError:
         return "beyond any calendar"
+
+
+def _with(good: Mapping[str, Any], name: str, item: Any) -> bytes:
+    """Spell a record that has another value at a path; without that path it is as it was."""
+    changed = json.loads(json.dumps(good))
+    *way, last = parse_path(name)
+    inside = changed
+    try:
+        for step in way:
+            inside = inside[step]
+        inside[last] = item
+    except (LookupError, TypeError):
+        pass
+    return _spelled(changed)
 
 
 def _spelled(value: Mapping[str, Any]) -> bytes:

@@ -56,15 +56,18 @@ class Part:
     Attributes:
         name: as under `expect`.
         pairs: in the order of the output.
+        number: that which is expected, and that which there is; None: lines are.
     """
 
     name: str
-    pairs: tuple[Pair, ...]
+    pairs: tuple[Pair, ...] = ()
+    number: tuple[int, int] | None = None
 
     @property
     def ok(self) -> bool:
         """Whether all of it is as expected."""
-        return all(pair.ok for pair in self.pairs)
+        same = self.number is None or self.number[0] == self.number[1]
+        return same and all(pair.ok for pair in self.pairs)
 
     @property
     def missing(self) -> bool:
@@ -79,12 +82,12 @@ class Found:
     Attributes:
         rows: by query, in the order of OUT.jsonl.
         dead: in the order of OUT.dead.jsonl, with what `--explain-dead` adds.
-        withheld: how many records each step of reading withheld, by the name of the fate.
+        counted: how many records reading has counted, by the name of what became of them.
     """
 
     rows: Mapping[str, Sequence[dict[str, Any]]]
     dead: Sequence[dict[str, Any]]
-    withheld: Mapping[str, int]
+    counted: Mapping[str, int]
 
 
 def matched(expect: Mapping[str, Expectation], found: Found) -> list[Part]:
@@ -92,12 +95,11 @@ def matched(expect: Mapping[str, Expectation], found: Found) -> list[Part]:
     parts = []
     for name, expected in expect.items():
         if isinstance(expected, int):
-            number = found.withheld.get(name, 0)
-            pairs = [_pair({name: expected}, {name: number})]
+            parts.append(Part(name, number=(expected, found.counted.get(name, 0))))
         else:
             lines = found.dead if name == LETTERS else found.rows.get(name, ())
             pairs = paired([one.named for one in expected], [_fields(line) for line in lines])
-        parts.append(Part(name, tuple(pairs)))
+            parts.append(Part(name, tuple(pairs)))
     return parts
 
 

@@ -130,8 +130,8 @@ def given_record(text: str) -> LogRecord:
     return LogRecord(topic, int(partition), int(offset), value, control, None)
 
 
-def withheld_fates(pipeline: Pipeline) -> list[str]:
-    """Return the names of what a step of reading withholds, as `filtered`."""
+def counted_fates(pipeline: Pipeline) -> list[str]:
+    """Return the names of what steps of reading count, as `filtered`."""
     return [fate.name for fate in pipeline.source.fates if fate not in BY_WINDOWS]
 
 
@@ -139,7 +139,7 @@ def _of_expectations(pipeline: Pipeline, test: FileTest) -> list[Mistake]:
     flows = {flow.name: flow for flow in pipeline.flows}
     # Such a log may add queries that nobody knows yet.
     may_add = any(part.control.believe == "all" for part in pipeline.source.parts)
-    fates, mistakes = withheld_fates(pipeline), list[Mistake]()
+    fates, mistakes = counted_fates(pipeline), list[Mistake]()
     for name, expected in test.expect.items():
         place: tuple[str | int, ...] = ("expect", name)
         if isinstance(expected, int):
@@ -161,7 +161,7 @@ def _of_expectations(pipeline: Pipeline, test: FileTest) -> list[Mistake]:
 def _no_fate(name: str, number: int, fates: Sequence[str], flows: Mapping[str, Flow]) -> str:
     if name in flows or name == LETTERS:
         return f"{number} is no list of rows: write them, as {{{name}: [{{…}}]}}, or [] for none"
-    said = f"no step of this source withholds records as {name!r}"
+    said = f"no step of this source counts records as {name!r}"
     return said + (meant_or_known(name, fates) if fates else ": take the number out")
 
 

@@ -15,6 +15,9 @@ def lines_of(parts: Sequence[Part]) -> Iterator[str]:
     for part in parts:
         if part.ok:
             continue
+        if part.number is not None:
+            yield f"{part.name}: {part.number[0]} expected, {part.number[1]} found"
+            continue
         wanted = sum(pair.expected is not None for pair in part.pairs)
         found = sum(pair.actual is not None for pair in part.pairs)
         good = sum(pair.ok for pair in part.pairs)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from chaos.file_tests.reading import given_record, withheld_fates
+from chaos.file_tests.reading import counted_fates, given_record
 from chaos.readers.log import LogRecord
 from windowing.model.file.file_tests import LETTERS
 from windowing.model.file.pipeline import Pipeline
@@ -113,5 +113,6 @@ def _expected(pipeline: Pipeline, log: list[LogRecord]) -> Iterator[tuple[str, A
     yield from rows.items()
     yield LETTERS, [json.loads(line) for line in dead_letter_lines(outcome.dead)]
     some = next(iter(outcome.counts.values()))
-    for name in withheld_fates(pipeline):
-        yield name, some[name]
+    for name in counted_fates(pipeline):
+        if some[name]:
+            yield name, some[name]

@@ -17,6 +17,7 @@ from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, WindowStep
+from windowing.model.paths import parse_path
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.landmark import Landmark
@@ -218,6 +219,22 @@ def with_added_lanes(pipeline: Pipeline) -> bool:
 def iso_times(pipeline: Pipeline) -> bool:
     """Whether times are ISO texts, at least on one side of a join."""
     return any(part.event_time.unit == "iso" for part in pipeline.source.parts)
+
+
+def fractions(pipeline: Pipeline) -> bool:
+    """Whether times are numbers with a fraction."""
+    return any(part.event_time.fraction for part in pipeline.source.parts)
+
+
+def local_times(pipeline: Pipeline) -> bool:
+    """Whether times are texts in some zone."""
+    return any(part.event_time.spelling.name == "text" for part in pipeline.source.parts)
+
+
+def paths(pipeline: Pipeline) -> bool:
+    """Whether fields are inside of others."""
+    parts = pipeline.source.parts
+    return any(len(parse_path(name)) > 1 for part in parts for name in part.fields)
 
 
 def with_floats(pipeline: Pipeline) -> bool:

@@ -89,14 +89,14 @@ def as_far_as_it_is_read(rows: RawRows, rules: ValueRules) -> pl.DataFrame:
             continue
         try:
             members = reading.decoder.exact(value)
-            columns[TIME][place] = _event_time(members.get(rules.event_time.field), None, rules)
+            time = rules.found(members, rules.event_time.field)
+            columns[TIME][place] = _event_time(time, None, rules)
         except BadValue:
             continue
         for name, type_ in rules.fields.items():
+            known = rules.found(members, name), replace(type_, nullable=True), rules
             try:
-                columns[field_column(name)][place] = _typed(
-                    members.get(name), replace(type_, nullable=True), rules
-                )
+                columns[field_column(name)][place] = _typed(*known)
             except BadValue:
                 continue
     types = chunk.schema

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -11,10 +14,19 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chaos.planted_bugs.conditions import anywhere_nullable, iso_times, with_floats, with_unit
+from chaos.planted_bugs.conditions import (
+    anywhere_nullable,
+    fractions,
+    iso_times,
+    local_times,
+    paths,
+    with_floats,
+    with_unit,
+)
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import field_column
+from windowing.engine.loops.instants import Flags, Ints
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.pack import (
     RawRows,
@@ -24,11 +36,15 @@ from windowing.engine.reading.pack import (
     _fast,
     _pack,
 )
+from windowing.engine.reading.paths import Blocked
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.steps import _field, _typed
-from windowing.engine.reading.times import iso_us, time_us
+from windowing.engine.reading.time_columns import Places, instants
+from windowing.engine.reading.times import ahead_us, iso_us, time_us, zoned_us
 from windowing.engine.reading.values import reading_of
 from windowing.engine.tuning import Tuning, tuning
+from windowing.model.paths import Path
+from windowing.model.times import Spelling
 from windowing.model.types import FieldType
 from windowing.spark.sources.pieces import Batches, _cut, _gathered, _joined
 
@@ -72,17 +88,18 @@ def from_the_other_end(valid: np.ndarray[Any, Any]) -> pa.Buffer | None:
 # ISO times whose fraction of a second is not filled up. How one gets it: six digits in every test.
 @planted_in_shapes(
     "shape_fraction_as_it_stands",
-    at="windowing.engine.reading.decoders.json_objects:_instant",
+    at="windowing.engine.reading.decoders.layout:instants",
     shows_in=iso_times,
 )
-def as_it_stands(instant: pl.Expr) -> pl.Expr:
-    seconds = instant.str.slice(0, 19).str.to_datetime(
-        "%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us"
-    )
-    fraction = (
-        pl.when(instant.str.len_bytes() > 20).then(instant.str.slice(20)).otherwise(pl.lit("0"))
-    )
-    return seconds.cast(pl.Int64) + fraction.cast(pl.Int64)
+def as_it_stands(places: Places, spelling: Spelling) -> tuple[Ints, Flags]:
+    found, certain = instants(places, spelling)
+    for row in np.flatnonzero(certain).tolist():
+        start, length = places.starts[row], places.lengths[row]
+        text = bytes(places.data[start : start + length]).decode()
+        if short := re.search(r"\.([0-9]{1,5})(?![0-9])", text):
+            digits = int(short[1])
+            found[row] += digits - digits * 10 ** (6 - len(short[1]))
+    return found, certain
 
 
 # Values of the shape under the offsets of as many first rows. How one gets it: of two columns that
@@ -273,3 +290,48 @@ def without_zone(value: str) -> int | None:
     if iso_us(value) is None:  # an invalid time stays invalid
         return None
     return iso_us(value[:-6] if value[-6] in "+-" else value)
+
+
+# Numbers with a fraction that were doubles on their way. How one gets it: what every JSON parser
+# gives.
+@planted(
+    "fraction_through_a_float",
+    _BY_VALUES,
+    at="windowing.engine.reading.times:_floor",
+    shows_in=fractions,
+)
+def through_a_float(number: Decimal, power: int) -> int:
+    return math.floor(float(number) * 10.0**power)
+
+
+# Of a local time that comes twice, the second. How one gets it: the offset from UTC of the day that
+# begins, which is that of most of it.
+@planted(
+    "doubled_hour_is_the_second",
+    _BY_VALUES,
+    at="windowing.engine.reading.times:zoned_us",
+    shows_in=local_times,
+)
+def the_second(local_us: int, zone: str) -> int | None:
+    before, after = ahead_us(local_us, zone)
+    return local_us - after if before > after else zoned_us(local_us, zone)
+
+
+# A path through null leads to something of no type. How one gets it: what is no object has no
+# members, and null is none.
+@planted(
+    "path_through_null_is_a_bad_type",
+    _BY_VALUES,
+    at="windowing.engine.reading.rules:reach",
+    shows_in=paths,
+)
+def not_through_null(members: Mapping[str, Any], path: Path) -> Any:
+    found: Any = members
+    for step in path:
+        if isinstance(step, str) and isinstance(found, Mapping):
+            found = found.get(step)
+        elif isinstance(step, int) and isinstance(found, list):
+            found = found[step] if step < len(found) else None
+        else:
+            return Blocked(found)
+    return found

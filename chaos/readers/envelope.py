@@ -187,8 +187,8 @@ def members(text: str) -> dict[str, str]:
         ValueError: the text is not a single object.
     """
     pieces: dict[str, str] = {}
-    at = _expect(text, 0, "{")
-    while True:
+    at = _skip(text, _expect(text, 0, "{"))
+    while text[at : at + 1] != "}":
         name, at = _scan(text, at)
         if not isinstance(name, str) or name in pieces:
             message = "a name must be a string and occur once"
@@ -199,7 +199,10 @@ def members(text: str) -> dict[str, str]:
         at = _skip(text, at)
         if text[at : at + 1] != ",":
             break
-        at += 1
+        at = _skip(text, at + 1)
+        if text[at : at + 1] == "}":
+            message = "a name expected"
+            raise ValueError(message)
     if _skip(text, _expect(text, at, "}")) != len(text):
         message = "text after the object"
         raise ValueError(message)

@@ -1,7 +1,8 @@
 """A log whose personal values are hashed, so that real data can become a test.
 
 A value is replaced by the beginning of its HMAC-SHA-256 under a salt: equal values by equal texts,
-in all fields alike, so that what was grouped or joined is so again. Who has the salt can find out
+in all fields alike, so that what was grouped or joined is so again; and so is each record's key,
+which mostly is one of them. Who has the salt can find out
 which of some known values was meant: keep it secret, or throw it away.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Final
 
@@ -19,6 +21,7 @@ from chaos.readers.log import LogError, LogRecord
 from chaos.readers.value_parts import NoJson, changed, said
 from windowing.model.control import unsealed
 from windowing.model.errors import meant
+from windowing.model.metadata import KEY, Metadata, header_of, is_metadata
 from windowing.model.paths import Path, parse_path, spelled
 from windowing.model.source import Source
 
@@ -52,22 +55,42 @@ class Hashing:
             msg = "--hash needs a salt: --salt-env NAME names a variable that has it"
             raise CannotHash(msg)
         self._salt, self.withheld = salt.encode("utf-8", "surrogateescape"), 0
-        self._paths = [_path(source, name) for name in fields]
+        inside = [name for name in fields if not is_metadata(name)]
+        self._paths = [_path(source, name) for name in inside]
+        declared = {field for part in source.parts for field in part.fields}
+        self._unseen = {spelled(path) for path in self._paths} - declared
+        self._headers = {_header(name) for name in fields if is_metadata(name) and name != KEY}
 
     def of(self, log: Iterable[LogRecord]) -> Iterator[LogRecord]:
         """Yield the records of a log with hashed values.
 
         Raises:
-            CannotHash: a signed control record is for a key that is hashed.
+            CannotHash: a signed control record is for a key that is hashed; or, at the end, no
+                record had a field that the pipeline does not declare: is it spelled so?
         """
         for record in log:
             if record.control is not None:
                 control = self._control(record, record.control)
                 yield msgspec.structs.replace(record, control=control)
-            elif record.value is not None:
-                yield msgspec.structs.replace(record, value=self._value(record.value))
             else:
-                yield record
+                value = None if record.value is None else self._value(record.value)
+                metadata = self._metadata(record.metadata)
+                yield msgspec.structs.replace(record, value=value, metadata=metadata)
+        if self._unseen:
+            msg = f"--hash {min(self._unseen)}: no record has it: correct its spelling"
+            raise CannotHash(msg)
+
+    def _metadata(self, found: Metadata) -> Metadata:
+        headers = (
+            (name, self._bytes(text) if name in self._headers else text)
+            for name, text in found.headers
+        )
+        return replace(found, key=self._bytes(found.key), headers=tuple(headers))
+
+    def _bytes(self, value: bytes | None) -> bytes | None:
+        if value is None:
+            return None
+        return self._digest(value.decode("utf-8", "surrogateescape")).encode()
 
     def _value(self, value: bytes) -> bytes:
         text = value.decode("utf-8", "surrogateescape")
@@ -98,19 +121,31 @@ class Hashing:
 
     def _hashed(self, text: str, paths: Sequence[Path]) -> str | None:
         """Return a value with hashed parts; None: it has none of them."""
-        found = list[str]()
-
-        def hashed(part: str) -> str:
-            found.append(part)
-            return json.dumps(self._digest(said(part)))
-
+        before = text
         for path in paths:
-            text = changed(text, path, hashed)
-        return text if found else None
+            found = list[str]()
+
+            def hashed(part: str, found: list[str] = found) -> str:
+                found.append(json.dumps(self._digest(said(part))))
+                return found[-1]
+
+            after = changed(text, path, hashed)
+            if found:
+                self._unseen.discard(spelled(path))
+                text = after
+        return None if text is before else text
 
     def _digest(self, text: str) -> str:
         data = text.encode("utf-8", "surrogateescape")
         return hmac.new(self._salt, data, sha256).hexdigest()[:_DIGITS]
+
+
+def _header(name: str) -> str:
+    found = header_of(name)
+    if found is None:
+        msg = f"--hash {name}: of metadata, {KEY} and $headers.NAME can be hashed"
+        raise CannotHash(msg)
+    return found
 
 
 def _path(source: Source, name: str) -> Path:

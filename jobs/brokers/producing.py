@@ -20,6 +20,7 @@ from windowing.model.control import (
     signature,
     unsealed,
 )
+from windowing.model.metadata import NO_METADATA, Metadata
 
 _NO_CONTROL = b"null"
 
@@ -64,9 +65,10 @@ def sending(bootstrap: str, topic: str = "") -> Iterator[Any]:
 
 Message = (
     tuple[int, bytes | None, str | bytes | None]
-    | tuple[int, bytes | None, str | bytes | None, bytes | None]
+    | tuple[int, bytes | None, str | bytes | None, Metadata]
 )
-"""Partition, value, the JSON of a control record, perhaps `sealed`, or None, and perhaps a key."""
+"""Partition, value, the JSON of a control record, perhaps `sealed`, or None; and key, time, headers
+of a record that has any."""
 
 
 def send_all(
@@ -87,11 +89,18 @@ def send_all(
     with sending(bootstrap, topic) as producer:
         newest: dict[int, Any] = {}
         for partition, value, control, *more in messages:
-            key = more[0] if more else None
-            if value is None and key is None:
-                key = b""  # the client requires one if there is no value
+            metadata = more[0] if more else NO_METADATA
+            key, time_us = metadata.key, metadata.timestamp_us
+            # The client sends no header that is null, which reads like none.
+            own = [(name, text) for name, text in metadata.headers if text is not None]
             newest[partition] = producer.send(
-                topic, value=value, key=key, partition=partition, headers=headers(control)
+                topic,
+                value=value,
+                # The client requires a key if there is no value.
+                key=b"" if value is None and key is None else key,
+                partition=partition,
+                timestamp_ms=None if time_us is None else time_us // 1_000,
+                headers=[*headers(control), *own],
             )
             sent += 1
             if progress and sent % 5_000 == 0:

@@ -13,6 +13,7 @@ from jobs.brokers.producing import Message, control_of, send_all
 from jobs.brokers.topics import TopicError, create_topics, last_records
 from windowing.engine.reading.batches import Entry
 from windowing.model import Pipeline
+from windowing.model.metadata import Metadata, metadata_of
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,8 @@ def _places(pipeline: Pipeline, key_of: KeyOf | None) -> Callable[[Entry], int]:
 
 
 def _message(partition: int, entry: Entry, key_of: KeyOf | None) -> Message:
-    if key_of is None:
-        return partition, entry.value, entry.control
-    return partition, entry.value, entry.control, key_of(entry)
+    metadata = metadata_of(entry) if key_of is None else Metadata(key_of(entry))
+    return partition, entry.value, entry.control, metadata
 
 
 def _send(

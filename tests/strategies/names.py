@@ -11,6 +11,7 @@ import yaml
 
 from tests.strategies.cases import Case, Event
 from windowing.engine import columns
+from windowing.model.paths import spelled
 
 ENGINE = tuple(
     name for constant, name in vars(columns).items() if constant.isupper() and constant[0] != "_"
@@ -49,6 +50,8 @@ def renamed(case: Case, names: Mapping[str, str]) -> Case:
     """
     document = yaml.safe_load(case.pipeline)
     source = document["source"]
+    written = {name: declared(called) for name, called in names.items()}
+    keys, names = names, written
     source["fields"] = {names.get(name, name): type_ for name, type_ in source["fields"].items()}
     source["event_time"]["field"] = names.get("ts", "ts")
     source["disorder"] = attributes(source["disorder"], names)
@@ -64,7 +67,13 @@ def renamed(case: Case, names: Mapping[str, str]) -> Case:
             name: _call(text, names) for name, text in query["aggregates"].items()
         }
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-    return Case(text, tuple(tuple(_event(event, names) for event in lane) for lane in case.lanes))
+    lanes = (tuple(_event(event, keys, names) for event in lane) for lane in case.lanes)
+    return Case(text, tuple(lanes))
+
+
+def declared(key: str) -> str:
+    """Return how a file names a member of values that is called so."""
+    return spelled((key,))
 
 
 def with_aggregates_called(case: Case, names: Sequence[str]) -> Case:
@@ -108,10 +117,10 @@ def _call(text: str, names: Mapping[str, str]) -> str:
     return function + mark + ", ".join(names.get(f, f) for f in fields) + (")" if mark else "")
 
 
-def _event(event: Event, names: Mapping[str, str]) -> Event:
+def _event(event: Event, keys: Mapping[str, str], names: Mapping[str, str]) -> Event:
     changed = dict(event)
     if "value" in event:
-        changed["value"] = {names.get(name, name): item for name, item in event["value"].items()}
+        changed["value"] = {keys.get(name, name): item for name, item in event["value"].items()}
     control = event.get("control")
     if isinstance(control, dict) and isinstance(control.get("on"), dict):
         on = {names.get(name, name): item for name, item in event["control"]["on"].items()}

@@ -125,14 +125,6 @@ def _of_queries(found: Findings, read: int) -> list[str]:
 def of_file(pipeline: Pipeline) -> list[str]:
     """Return what a pipeline's file alone says about results that may surprise."""
     lines = []
-    for part in pipeline.source.parts:
-        names = [part.event_time.field, *part.declared]
-        if dotted := [name for name in names if "." in name]:
-            lines.append(
-                f"source.fields: {', '.join(dict.fromkeys(dotted))}: a name with a dot is one key "
-                "of a record, no path into nested objects, which are not read yet: let the "
-                "producer send the field flat"
-            )
     for flow in pipeline.flows:
         if (gap := _gap(pipeline.source, flow)) is not None:
             lines.append(

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Final, Literal, cast, get_args
 
 from windowing.model.errors import meant, shown
+from windowing.model.paths import named, split_names
 from windowing.model.registry import PluginError, declared_names, declared_reference
 from windowing.model.types import PRECISION_MAX, FieldType, Kind
 from windowing.model.user import user_aggregate
@@ -41,7 +42,8 @@ Function = Literal[
 Parameter = Literal["share", "accuracy", "k", "size"]
 
 _CALL = re.compile(
-    r"(?:python:(?P<user>[\w.]+:\w+)|(?P<name>[A-Za-z_]\w*))(?:\s*\((?P<given>[^()]*)\))?"
+    r"(?:python:(?P<user>[\w.]+:\w+)|(?P<name>[A-Za-z_]\w*))"
+    r'(?:\s*\((?P<given>(?:[^()"]|"(?:[^"]|"")*")*)\))?'
 )
 _DECIMAL = re.compile(r"([+-]?[0-9]{1,9}(?:\.[0-9]{1,7})?)\s*(%?)")
 
@@ -218,8 +220,7 @@ def parse_aggregate(name: str, text: object) -> Aggregate:
         if isinstance(text, str) and "(" in text and ")" not in text:
             msg += "; inside {} a comma ends it: put the whole in quotes, as 'quantile(delay, 0.9)'"
         raise ValueError(msg)
-    given = [part.strip() for part in (match["given"] or "").split(",")]
-    given = [] if given == [""] else given
+    given = [named(part) for part in split_names(match["given"] or "")]
     if match["user"]:
         return _parse_user(name, str(text), match["user"], given)
     if (plugin := _plugin(match["name"])) is not None:

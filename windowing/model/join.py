@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from windowing.model.lengths import duration_us
 from windowing.model.names import ColumnName
 from windowing.model.operators.language import is_clause, parse_side
+from windowing.model.paths import PATH, named
 from windowing.model.progress import Slack
 from windowing.model.reading import JSON
 from windowing.model.source import Source, SpecModel
@@ -33,10 +34,11 @@ PLACE = ("left", "left_offset", "right", "right_offset")
 """The fields of a pair's key after the equal ones: lane and offset of both records."""
 
 Operator = Literal["<", "<=", "=", "!=", ">=", ">"]
-_OPERAND = re.compile(r"(left|right)\.([A-Za-z_][A-Za-z0-9_]*)")
+_OPERAND = re.compile(rf"(left|right)\.({PATH})")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _TEXT = re.compile(r"'[^']*'")
-_COMPARISON = re.compile(r"([^\s<>=!]+)\s*(<=|>=|!=|<|>|=)\s*('[^']*'|\S+)")
+_FIELD = r"""(?:"(?:[^"]|"")*"|[^\s<>=!"])+"""
+_COMPARISON = re.compile(rf"({_FIELD})\s*(<=|>=|!=|<|>|=)\s*('[^']*'|{_FIELD})")
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def _operand(text: object) -> Operand:
     if found is None:
         msg = f"{text!r} names no field: write left.FIELD or right.FIELD"
         raise ValueError(msg)
-    return Operand("left" if found[1] == "left" else "right", found[2])
+    return Operand("left" if found[1] == "left" else "right", named(found[2]))
 
 
 def parse_comparison(text: object) -> Comparison:

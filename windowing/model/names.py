@@ -14,6 +14,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BeforeValidator
 
 from windowing.model.errors import quoted, shown
+from windowing.model.paths import canonical
 from windowing.model.windows.window import ROW_NUM
 
 _PATTERN: Final = re.compile(r"[*^$|?+()\[\],]")
@@ -102,8 +103,12 @@ def check_field_name(name: str) -> str:
     return name
 
 
+def _check_path(name: str) -> str:
+    return canonical(check_field_name(name))
+
+
 def check_time_name(name: str) -> str:
-    """Check the name of the event time's field.
+    """Check the name of the event time's field, a path.
 
     Raises:
         ValueError: as for `check_field_name`; or it is reserved for row numbers in windows.
@@ -112,8 +117,11 @@ def check_time_name(name: str) -> str:
     if name == ROW_NUM:
         msg = f"{name} is the number of a row to windows: give the event time another name"
         raise ValueError(msg)
-    return name
+    return canonical(name)
 
 
 FieldName = Annotated[str, AfterValidator(check_field_name)]
+PathName = Annotated[str, AfterValidator(_check_path)]
+"""A field of values, by its path."""
+
 TimeName = Annotated[str, AfterValidator(check_time_name)]

@@ -39,7 +39,8 @@ from windowing.model.lane_numbers import LaneNumbers
 from windowing.model.lengths import INT64_MAX, INT64_MIN, duration_us, instant_us
 from windowing.model.limits import EARLIEST, LATEST, PLAUSIBLE_US
 from windowing.model.metadata import carried_of, is_known_metadata, metadata_type
-from windowing.model.names import FieldName, TimeName, TopicName
+from windowing.model.names import PathName, TimeName, TopicName
+from windowing.model.paths import check_apart, check_once
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.reading import MistakeAt, PartSpec, parse_format, with_steps
 from windowing.model.times import FRACTIONAL, Spelling, TextTimes, Unit, parse_unit
@@ -156,7 +157,7 @@ class Source(LaneNumbers, SpecModel):
         partitions: how many lanes there are, including added ones.
         topics: several topics with the same kind of records, and their partitions, in the order in
             which their lanes are numbered; None: it is one.
-        declared: the fields of a value besides the event time, and their types.
+        declared: the fields of a value besides the event time, by their paths, and their types.
         disorder: the generator that turns a lane's records into progress.
         disorder_of: the generators of other windowing attributes, by field.
         idle_timeout_us: a lane silent for this long by the wall clock does not hold back early
@@ -175,7 +176,7 @@ class Source(LaneNumbers, SpecModel):
     partitions: Partitions
     format: Annotated[PartSpec, BeforeValidator(parse_format)]
     event_time: EventTime
-    declared: dict[FieldName, Type] = Field(alias="fields")
+    declared: Annotated[dict[PathName, Type], BeforeValidator(check_once)] = Field(alias="fields")
     disorder: Annotated[Disorder, BeforeValidator(parse_disorder)]
     disorder_of: dict[str, Annotated[Disorder, BeforeValidator(parse_disorder_of)]] = {}
     idle_timeout_us: PositiveDuration | None = Field(default=None, alias="idle_timeout")
@@ -217,6 +218,14 @@ class Source(LaneNumbers, SpecModel):
         used = metadata_in((*timed, *self._computations))
         by = () if self.duplicates is None else filter(is_known_metadata, self.duplicates.by)
         self._metadata = tuple(dict.fromkeys((*used, *by)))
+        return self
+
+    @model_validator(mode="after")
+    def _fields_apart(self) -> Source:
+        for part in self.parts:
+            if "event_time" in part.model_fields_set:  # else it stands for one with mistakes
+                timed = () if part.event_time.expr is not None else (part.event_time.field,)
+                check_apart(dict.fromkeys((*part.declared, *timed)))
         return self
 
     @model_validator(mode="after")

@@ -20,6 +20,7 @@ from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.metadata import is_metadata, metadata_of
+from windowing.model.paths import member_name, parse_path
 from windowing.model.progress import Disorder, Heartbeat
 from windowing.model.rows import Scalar
 from windowing.model.types import FieldType
@@ -37,6 +38,7 @@ from windowing.semantics.expressions import ExpressionFailure, value_of
 from windowing.semantics.formats import decoding, definition_of_step
 from windowing.semantics.json_objects import parse_object
 from windowing.semantics.log import LogEntry
+from windowing.semantics.paths import at_path
 from windowing.semantics.times import read_time
 
 Reason = Literal[
@@ -108,14 +110,16 @@ class ValueReader:
         self._types = source.declared
         self._by_expression, self._all_types = source.time, source.fields
         timed = () if source.time is not None else (source.event_time.field,)
-        self._known = {*source.declared, *timed}
+        self._paths = {name: parse_path(name) for name in (*source.declared, *timed)}
+        self._known = {path[0] for path in self._paths.values()}
         self._ignore_unknown = source.unknown_fields == "ignore"
         self._earliest, self._places = pipeline.earliest, pipeline.placed_by
         grouping = pipeline.key_fields(number)
         wanted = {name: type_.kind for name, type_ in source.declared.items()}
         if self._by_expression is None:
             wanted[self._time.field] = self._time.spelling.kind
-        self._decode = decoding(source.format, wanted)
+        named = {member_name(name): kind for name, kind in wanted.items()}
+        self._decode = decoding(source.format, named)
         own = [step for step in source.steps if step.name not in BUILT_IN]
         self._steps = [definition_of_step(step) for step in own]
         self._computing = Computing(source, pipeline.placed_by, pipeline.earliest)
@@ -145,11 +149,11 @@ class ValueReader:
             return ts_us
         if not self._ignore_unknown and any(name not in self._known for name in document):
             return "unknown_field"
-        if any(document.get(name) is None for name in self._never_null):
+        if any(at_path(document, self._paths[name]) is None for name in self._never_null):
             return "null_key"
         fields: dict[str, Scalar] = {}
         for name, type_ in self._types.items():
-            raw = document.get(name)
+            raw = at_path(document, self._paths[name])
             fields[name] = None if raw is None else self._scalar(type_, raw)
             if fields[name] is None and not (raw is None and type_.nullable):
                 return "bad_type"
@@ -177,9 +181,11 @@ class ValueReader:
     def _event_time(
         self, document: Mapping[str, object], append_us: int | None, place: EntryPlace
     ) -> int | str:
-        raw = document.get(self._time.field)
+        raw: object
         if self._by_expression is not None:
             raw = self._time_of(self._by_expression, document, place)
+        else:
+            raw = at_path(document, self._paths[self._time.field])
         return "bad_event_time" if isinstance(raw, _NoTime) else self._judged(raw, append_us)
 
     def _judged(self, raw: object, append_us: int | None) -> int | str:
@@ -197,7 +203,7 @@ class ValueReader:
             if is_metadata(name):
                 values[name] = place.value_of(name)
                 continue
-            raw = document.get(name)
+            raw = at_path(document, self._paths[name])
             values[name] = None if raw is None else self._scalar(self._types[name], raw)
             if values[name] is None and raw is not None:
                 return _NoTime()
@@ -228,7 +234,7 @@ class ValueReader:
         if instant is not None and instant > min(rule.max_us, LATEST):
             return RefusedControl("time_out_of_range")
         judged = None not in (instant, append_us, rule.max_ahead_us)
-        if judged and instant > append_us + rule.max_ahead_us:  # type: ignore[operator]
+        if judged and instant > append_us + rule.max_ahead_us:
             return RefusedControl("time_ahead")
         return self._of_known_key(control)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chaos.simulator.draw.clock import UNIT_US
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
@@ -79,7 +78,7 @@ def _axis(rng: random.Random, pipeline: Pipeline, flows: Sequence[Flow], *, long
     source = pipeline.source
     attribute = source.ordered_by(flows[0].attribute)
     timed = attribute == source.event_time.field
-    step = UNIT_US[source.event_time.unit] if timed else 1
+    step = source.event_time.spelling.unit_us if timed else 1
     least = source.event_time.min_us if timed else _YEAR_1
     generator = source.disorder if timed else source.generator_of(attribute)
     skip, many = rng.choice([0, 0, 5]), 40 if long else 7

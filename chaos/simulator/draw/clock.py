@@ -5,10 +5,15 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
+
+from windowing.model.times import POWERS, Spelling, TextTimes, zone_of
 
 UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Its clocks were put back 40 ticks after 1970, so that a local time that comes twice is drawn.
+_HOBART: Final = {"text": "%d.%m.%Y %H:%M:%S.%f", "zone": "Australia/Hobart"}
+_HOBART_TICK_US: Final = 141_840_000_000
 # Zones of ISO times, and their offsets from UTC in minutes.
 _ZONES = (("", 0), ("Z", 0), ("+00:00", 0), ("-00:00", 0), ("+05:45", 345), ("-03:30", -210))
 
@@ -18,10 +23,11 @@ class Clock:
     """The time scale of a pipeline, in which all lengths are whole ticks.
 
     Attributes:
+        unit: as a file has it.
         tick_us: smallest step of a time; a multiple of the unit.
     """
 
-    unit: str
+    unit: Any
     tick_us: int
 
     def us(self, ticks: int) -> str:
@@ -32,7 +38,10 @@ class Clock:
 def draw_clock(rng: random.Random) -> Clock:
     """Draw a scale."""
     unit = rng.choice(["us", "us", "ms", "s", "iso"])
-    return Clock(unit, UNIT_US[unit] * rng.choice([1, 1, 1_000, 1_000_000]))
+    tick = rng.choice([1, 1, 1_000, 1_000_000])
+    if unit == "iso" and tick == 1_000_000:
+        return Clock(_HOBART, _HOBART_TICK_US)
+    return Clock(unit, UNIT_US[unit] * tick)
 
 
 def draw_event_time(
@@ -58,8 +67,16 @@ def spell(ts_us: int, unit: str) -> int | str:
     return ts_us // UNIT_US[unit]
 
 
-def draw_spelling(rng: random.Random, ts_us: int, unit: str) -> int | str:
+def draw_spelling(rng: random.Random, ts_us: int, spelling: Spelling) -> int | float | str:
     """Draw one of the equivalent ways to write an instant in a value."""
+    unit = spelling.unit
+    if isinstance(unit, TextTimes):
+        local = (_EPOCH + timedelta(microseconds=ts_us)).astimezone(zone_of(unit.zone))
+        return local.strftime(unit.format)
+    if unit == "ns":
+        return ts_us * 1_000 + rng.choice([0, 0, 1, 999])
+    if spelling.fraction:
+        return ts_us / float(10 ** POWERS[unit])
     if unit != "iso" or rng.random() < 0.3:
         return spell(ts_us, unit)
     zone, minutes = rng.choice(_ZONES)
@@ -67,5 +84,12 @@ def draw_spelling(rng: random.Random, ts_us: int, unit: str) -> int | str:
     fraction = f"{local.microsecond:06d}"
     shortest = len(fraction.rstrip("0"))
     digits = rng.randint(shortest, 6)
-    seconds = local.replace(microsecond=0, tzinfo=None).isoformat()
-    return f"{seconds}.{fraction[:digits]}{zone}" if digits else f"{seconds}{zone}"
+    text = local.replace(microsecond=0, tzinfo=None).isoformat()
+    # Drawn apart, so that all else is as without them.
+    own = random.Random(f"{ts_us} {digits} {zone}")
+    text = text.replace("T", own.choice("TTTt "))
+    zone = own.choice([zone, zone, zone.replace(":", ""), zone.lower(), zone.removesuffix(":00")])
+    if not digits:
+        return (text.removesuffix(":00") if own.random() < 0.2 else text) + zone
+    more = own.choice(["", "", "000", "9", "999999"]) if digits == 6 else ""
+    return f"{text}.{fraction[:digits]}{more}{zone}"

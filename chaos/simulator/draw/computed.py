@@ -1,4 +1,4 @@
-"""Draw what a source computes: derived fields, rules, a filter, expressions in aggregates, metadata.
+"""Draw what a source computes: derived fields, rules, a filter, arguments; and metadata.
 
 Some have no value for some of the values that are drawn, so that all ways of failing are there; and
 where a condition decides whether a part is evaluated, both happen.
@@ -20,13 +20,8 @@ _INTS: Final = (
     *("CASE WHEN v IS NULL THEN 0 ELSE v div h END", "coalesce(h, $offset div h)"),
 )
 _TEXTS: Final = ("substr(g, 1, 1)", "coalesce(g, '-') || 'z'", "$key", "$headers.a", "$topic")
-_OF_INT: Final = (
-    f"{_FIRST} + 1",
-    f"{_FIRST} * {_FIRST}",
-    f"coalesce({_FIRST}, v)",
-    f"v div {_FIRST}",
-)
-_OF_TEXT: Final = (f"length({_FIRST})", f"CASE WHEN {_FIRST} = 'a' THEN h END", f"{_FIRST} || 'y'")
+_OF_INT: Final = ("d + 1", "d * d", "coalesce(d, v)", "v div d")
+_OF_TEXT: Final = ("length(d)", "CASE WHEN d = 'a' THEN h END", "d || 'y'")
 _CHECKS: Final = (
     *("coalesce(v, 0) < 30", "h <> 3 OR h IS NULL", "g IS NOT NULL", "v div h >= 0 OR h = 0"),
     *("h = 0 OR v div h > -4 OR v IS NULL", "x < 10", "$key IS NULL OR h > 0", "length(g) < 4"),
@@ -40,7 +35,7 @@ _AGGREGATES: Final = (
     *("sum(v) where h <> 0 AND v div h > 0", "mean(x) where g = 'a'", "max($offset)"),
     *("collect(v - h) where v > h", "first($key)", "count_distinct(coalesce(g, $headers.a))"),
 )
-_OWN: Final = ("max(d)", "last(d)", "count_distinct(d)", "collect(d) where h IS NOT NULL")
+_OWN: Final = ("last(d)", "last(d)", "count_distinct(d)", "collect(d) where h IS NOT NULL")
 
 
 def draw_computed(document: dict[str, Any], wish: Wish) -> None:
@@ -75,11 +70,14 @@ def _use(rng: random.Random, query: dict[str, Any], derived: dict[str, str]) -> 
     if "aggregates" not in query:
         return
     query["aggregates"] = dict(query["aggregates"])
-    if rng.random() < 0.6:
+    # Those that begin later have no expression of their own.
+    if "from" not in query and rng.random() < 0.6:
         query["aggregates"]["expr"] = rng.choice(_AGGREGATES)
-    if derived and rng.random() < 0.5:
+    if derived and "from" not in query and rng.random() < 0.5:
         query["aggregates"]["own"] = rng.choice(_OWN)
-    if derived and "operator" not in query and rng.random() < 0.35:
+    # Gaps are of the values of one field.
+    may_group = "operator" not in query and "gaps" not in repr(query["window"])
+    if derived and may_group and rng.random() < 0.35:
         query["group_by"] = [*query.get("group_by", []), _FIRST]
 
 

@@ -12,6 +12,7 @@ from chaos.simulator.draw.axis import Axis, number_axes, time_axis
 from chaos.simulator.draw.clock import draw_spelling
 from chaos.simulator.draw.computed import draw_metadata
 from chaos.simulator.draw.duplicates import repeat
+from chaos.simulator.draw.spellings import nested
 from chaos.simulator.draw.values import Values, draw_no_control, draw_poison, draw_raw
 from chaos.simulator.draw.wish import Wish
 from windowing.model.fields import Aggregate
@@ -194,10 +195,10 @@ def _content(
     if log.bad_values and rng.random() < 0.04:
         return rng.choice([{"raw": draw_raw(rng)}, {"control": draw_no_control(rng)}])
     time = source.event_time
-    value = {time.field: draw_spelling(rng, ts_us, time.unit), **fields}
+    value = {time.field: draw_spelling(rng, ts_us, time.spelling), **fields}
     for name, type_ in source.declared.items():
         if type_.kind == "timestamp" and value.get(name) is not None:
-            value[name] = draw_spelling(rng, value[name], time.unit)
+            value[name] = draw_spelling(rng, value[name], time.spelling)
     missing = [name for name in fields if fields[name] is None and source.declared[name].nullable]
     for name in missing:
         if rng.random() < 0.5:
@@ -206,6 +207,7 @@ def _content(
         value["unknown"] = rng.choice([None, 1, {"a": []}])
     if log.bad_values and rng.random() < 0.07:
         value |= draw_poison(rng, source, log.units | frozenset(log.numbers))
+    value = nested(value, source, spoilt=log.bad_values)
     if source.format == JSON:
         return _appended(rng, log, ts_us, {"value": value} | draw_metadata(rng, source, ts_us))
     draw = FORMAT_DRAWS.required(source.format.name)

@@ -12,6 +12,7 @@ from chaos.readers.log import LogRecord
 from chaos.readers.value_parts import NoJson, changed, part_of
 from tests.unit.chaos.test_plain_rows import source
 from windowing.model.control import sealed
+from windowing.model.metadata import Metadata
 from windowing.model.paths import parse_path
 
 SOURCE = source(fields="{id: string, i: int, s: string}")
@@ -51,6 +52,24 @@ def test_no_value_is_left(secret: str, form: str) -> None:
     assert secret.encode() not in broken
 
 
+def test_the_key_is_hashed_and_headers_that_are_named() -> None:
+    metadata = Metadata(b"anna", 5, (("user", b"anna"), ("type", b"order"), ("none", None)))
+    record = LogRecord("t", 0, 0, b'{"id": "anna"}', None, None, metadata)
+    (found,) = Hashing(SOURCE, ["id", "$headers.user", "$key"], "pepper").of([record])
+    name = json.loads(found.value or b"")["id"].encode()
+    assert found.metadata == Metadata(name, 5, (("user", name), ("type", b"order"), ("none", None)))
+
+
+def test_a_misspelled_field_leaves_no_file_of_bare_values() -> None:
+    """Where unknown fields are ignored, nobody else would notice."""
+    ignoring = SOURCE.model_copy(update={"unknown_fields": "ignore"})
+    log = [LogRecord("t", 0, 0, b'{"user": "anna"}', None, None)]
+    (found,) = Hashing(ignoring, ["user", "id"], "pepper").of(log)
+    assert b"anna" not in (found.value or b"")
+    with pytest.raises(CannotHash, match="usre: no record has it"):
+        list(Hashing(ignoring, ["usre"], "pepper").of(log))
+
+
 def test_a_control_record_is_on_the_hashed_key() -> None:
     hashing = Hashing(SOURCE, ["id"], "pepper")
     on, other, signed = (
@@ -76,6 +95,7 @@ def test_a_control_record_is_on_the_hashed_key() -> None:
         ("ib", "has no such field"),
         ("id.", "is not a path"),
         ("", "names no field"),
+        ("$offset", "of metadata"),
     ],
 )
 def test_what_cannot_be_hashed_is_refused(field: str, said: str) -> None:

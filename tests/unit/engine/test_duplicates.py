@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,52 +64,6 @@ def fed(pipeline: Pipeline, log: Sequence[LogRecord], size: int) -> LocalEngine:
         columns = zip(*((e.offset, e.value, e.control, e.append_us) for e in part), strict=True)
         engine.feed({0: RawRows(*map(list, columns))})
     return engine
-
-
-def duplicates_of(text: str, *contents: dict[str, Any]) -> int:
-    """Return how many duplicates engine and definition count alike in a log."""
-    pipeline, log = parse_pipeline(text), log_of(contents)
-    defined = evaluate(pipeline, log)
-    for size in (1, 2, len(log)):
-        engine = fed(pipeline, log, size)
-        assert engine.output.counts == defined.counts
-        assert sorted(map(row_line, engine.output.rows)) == sorted(map(row_line, defined.rows))
-        assert sorted(engine.output.dead_letters, key=dead_letter_order) == defined.dead
-    return defined.counts["q"]["duplicates"]
-
-
-@pytest.mark.parametrize(
-    ("contents", "found"),
-    [
-        # Less than 5 apart, on either side; at exactly 5 no more.
-        ([value(20), value(24)], 1),
-        ([value(20), value(16)], 1),
-        ([value(20), value(25)], 0),
-        ([value(20), value(15)], 0),
-        # The second of three is none to the third: it was not kept.
-        ([value(20), value(24), value(28)], 1),
-        ([value(20), value(24), value(24)], 2),
-        # Nothing repeats a null, and another identity is another one.
-        ([value(20, None), value(20, None)], 0),
-        ([value(20), value(20, "b"), value(20, "")], 0),
-        # What is dead was not kept.
-        ([value(20, at="x"), value(20)], 0),
-        # Late records are kept, and found: progress is 26, so 22 is late and within reach.
-        ([value(30, "b"), value(22), value(22)], 1),
-        # At 21, a record is 5 behind progress: another of its identity is no duplicate.
-        ([value(30, "b"), value(21), value(21)], 0),
-        # A duplicate moves progress to 26: 21 is out of reach.
-        ([value(20), value(26, "b"), value(30, "b"), value(21)], 1),
-        ([value(20), value(26, "b"), value(29, "b"), value(21)], 2),
-        # A bound moves it without a record.
-        ([value(20), {"control": {"bound": 25}}, value(20)], 0),
-        ([value(20), {"control": {"bound": 24}}, value(20)], 1),
-        # What is behind the end is dead.
-        ([value(20), {"control": {"end": True}}, value(20)], 0),
-    ],
-)
-def test_by_hand(contents: list[dict[str, Any]], found: int) -> None:
-    assert duplicates_of(TEXT, *contents) == found
 
 
 def test_the_equation_has_both_terms() -> None:

@@ -11,10 +11,11 @@ import pytest
 
 from tests.unit.engine.test_roll_up import ACCUMULATORS, KEY, PIPELINE
 from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, OFFSET, PARTITION
-from windowing.engine.loops import cells, numbering, shapes
+from windowing.engine.loops import cells, instants, numbering, shapes, views
 from windowing.engine.loops.compiled import compiled
 from windowing.engine.loops.ready import make_ready
 from windowing.engine.reading.decoders.layout import Layout
+from windowing.engine.reading.decoders.members import members_of
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.storage.groups import Groups
 from windowing.engine.tuning import tuned
@@ -25,7 +26,10 @@ def versions() -> dict[str, int]:
     """Count the versions of each loop: one for each combination of types of its arguments."""
     loops: list[Any] = [
         shapes.read,
-        shapes.view,
+        views.view,
+        instants.read_iso,
+        instants.read_numbers,
+        instants.read_written,
         numbering.number,
         cells.cumulate,
         cells.list_held,
@@ -46,7 +50,9 @@ def test_what_the_engine_calls_is_ready() -> None:
     assert all(ready.values())
 
     values = [json.dumps({"ts": n, "k": "a", "v": 1, "x": 0.5}).encode() for n in range(9)]
-    read = Layout.of(["ts", "k", "v", "x"], ValueRules.of(PIPELINE)).read(pl.Series(values))
+    members = members_of(values[0], ValueRules.of(PIPELINE))
+    assert members is not None
+    read = Layout(members).read(pl.Series(values))
     assert read is not None
     assert read[1].all()
     slices = pl.DataFrame(

@@ -16,6 +16,7 @@ from tests.strategies.names import (
     STRANGE,
     TAKEN,
     attributes,
+    declared,
     renamed,
     with_aggregates_called,
 )
@@ -90,13 +91,16 @@ def test_joins_may_be_equal_in_any_field(data: st.DataObject) -> None:
     )
     document = yaml.safe_load(case.pipeline)
     called = {"l": {"g": one}, "r": {"s": other}}
+    equal = {declared(one): declared(other)}
     join = document["join"]
     for side, topic in (("left", "l"), ("right", "r")):
         source = join[side]["source"]
         mapping = called[topic]
-        source["fields"] = {mapping.get(name, name): t for name, t in source["fields"].items()}
+        source["fields"] = {
+            declared(mapping.get(name, name)): t for name, t in source["fields"].items()
+        }
         source["disorder"] = attributes(source["disorder"], mapping)
-    join["equal"], join["where"] = {one: other}, []
+    join["equal"], join["where"] = equal, []
     join["select"] = {"v": "left.v", "w": "right.w"}
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     events = [

@@ -10,11 +10,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.strategies import cases, entry
+from tests.strategies.documents import declarations, shapes, written
 from windowing.engine.reading import pack as packing
 from windowing.engine.reading.pack import RawRows, pack
 from windowing.engine.reading.rules import ValueRules
 from windowing.model import parse_pipeline
 from windowing.model.file.pipeline import EventTime
+from windowing.model.times import ISO as ISO_TIMES
 from windowing.model.types import FieldType
 
 
@@ -125,16 +127,30 @@ ODD += [
     "\u00e9",
 ]
 ISO = ["2013-01-31T23:59:59", "2013-02-30T00:00:00Z", "2013-01-01T24:00:00Z", "0000-01-01T00:00:00"]
-ISO += ["2013-01-01T00:00:00.5Z", "2013-01-01T00:00:60Z", "2013-01-01T00:00:00.1234567Z"]
+ISO += ["2013-01-01T00:00:00.5Z", "2013-01-01T00:00:60Z", "2013-01-01T00:00:00.1234567Z", "2013"]
 ISO += ["2013-01-01T00:00:00+01:00", "2013-01-01 00:00:00", "9999-12-31T23:59:59.999999", ""]
-NAMES = st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1, max_size=3)
-NAMES |= st.sampled_from(["a.b", "a b", "[x]", "#", "&&", "--", "~", "\u00e9", "\\d"])
+ISO += ["2013-01-01t00:00z", "2000-02-29 00:00-0130", "1900-02-29T00:00", "0001-01-01T00:00+23:59"]
+ISO += ["2013-01-01T00:00:00.123456789012+05", "2013-04-31T00:00", "2013-01-01T00:00+24", "x" * 16]
+WRITTEN = ["31.03.2024 02:30:00", "27.10.2024 02:30:00", "1.3.2024 9:00:00", "29.02.2024 23:59:59"]
+WRITTEN += ["31.12.9999 23:59:59", "01.01.0001 00:00:00", "01.03.2024 10:00:60", "01.03.2024 10:00"]
+UNITS = [("us", False), ("ms", False), ("s", False), ("iso", False), ("ns", False)]
+UNITS += [("us", True), ("ms", True), ("s", True)]
+UNITS += [({"text": "%d.%m.%Y %H:%M:%S", "zone": "Europe/Berlin"}, False)]
+FRACTIONS = [
+    "0.5",
+    "-0.0000001",
+    "1700000000.1234567",
+    "1e3",
+    "-1.5e-9",
+    "12345678901234567.8",
+    "-0",
+]
 
 
 @st.composite
 def sources(draw: st.DrawFn) -> ValueRules:
-    """Rules of any source: units, types, nullable fields, limits."""
-    names = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+    """Rules of any source: paths, units, types, nullable fields, limits."""
+    names = draw(declarations())
     kinds = st.tuples(TYPES, st.booleans())
     fields = {
         name: replace(type_, nullable=nullable)
@@ -142,20 +158,37 @@ def sources(draw: st.DrawFn) -> ValueRules:
         for type_, nullable in [draw(kinds)]
     }
     ahead = draw(st.none() | st.integers(0, 10**6))
-    unit = draw(st.sampled_from(["us", "ms", "s", "iso"]))
-    times = EventTime(field=names[0], unit=unit)
+    unit, fraction = draw(st.sampled_from(UNITS))
+    times = EventTime(field=names[0], unit=unit, fraction=fraction)
     if ahead is not None:
         times = times.model_copy(update={"max_ahead": f"{ahead} microseconds"})
     ints = [name for name, kind in fields.items() if kind == FieldType("int")]
     placed = frozenset(draw(st.sets(st.sampled_from(ints)))) if ints else frozenset()
-    return ValueRules(times, fields, frozenset(), draw(st.booleans()), placed_by=placed)
+    keys = frozenset(draw(st.sets(st.sampled_from([*fields])))) if fields else frozenset()
+    return ValueRules(times, fields, keys, draw(st.booleans()), placed_by=placed)
 
 
-def spelling(draw: st.DrawFn, kind: str, unit: str) -> str:
-    if kind == "timestamp" and unit == "iso":
-        return json.dumps(draw(st.sampled_from(ISO)))
-    value = draw(KINDS[kind])
-    if kind == "decimal" and draw(st.booleans()):
+def time_text(draw: st.DrawFn, rules: ValueRules) -> str:
+    own = rules.event_time.spelling
+    if own.is_text:
+        return json.dumps(draw(st.sampled_from(ISO if own == ISO_TIMES else WRITTEN)))
+    if own.fraction and draw(st.booleans()):
+        return draw(st.sampled_from(FRACTIONS))
+    return str(draw(st.integers(-(10**6), 2 * 10**18) | KINDS["int"]))
+
+
+def spelling(draw: st.DrawFn, name: str, rules: ValueRules) -> str:
+    if draw(st.integers(0, 30)) == 0:
+        return draw(st.sampled_from(ODD))
+    if name == rules.event_time.field:
+        return time_text(draw, rules)
+    type_ = rules.fields[name]
+    if type_.nullable and draw(st.booleans()):
+        return "null"
+    if type_.kind == "timestamp":
+        return time_text(draw, rules)
+    value = draw(KINDS[type_.kind])
+    if type_.kind == "decimal" and draw(st.booleans()):
         return str(value)
     return json.dumps(value, ensure_ascii=draw(st.booleans()))
 
@@ -163,29 +196,11 @@ def spelling(draw: st.DrawFn, kind: str, unit: str) -> str:
 @st.composite
 def spelled_values(draw: st.DrawFn, rules: ValueRules) -> list[bytes | None]:
     """Many values that look alike, and a few that nearly do."""
-    time, fields = rules.event_time, rules.fields
-    names = [*dict.fromkeys([time.field, *fields])]
-    if rules.ignore_unknown:
-        names += draw(st.lists(NAMES.filter(lambda name: name not in names), max_size=1))
-    order = draw(st.permutations(names))
-    blank = draw(st.sampled_from(["", " "]))
+    shape = draw(shapes(rules.tree, more=rules.ignore_unknown))
     values = list[bytes | None]()
-    instants = st.integers(-(10**6), 2 * 10**12) | KINDS["int"]
     for _ in range(draw(st.integers(1, 12))):
-        members = []
-        for name in order:
-            if draw(st.integers(0, 30)) == 0:
-                said = draw(st.sampled_from(ODD))
-            elif name == time.field and time.unit == "iso":
-                said = json.dumps(draw(st.sampled_from(ISO)))
-            elif name == time.field:
-                said = str(draw(instants))
-            elif name in fields and not (fields[name].nullable and draw(st.booleans())):
-                said = spelling(draw, fields[name].kind, time.unit)
-            else:
-                said = "null"
-            members.append(f"{json.dumps(name, ensure_ascii=False)}:{blank}{said}")
-        text = "{" + f",{blank}".join(members) + "}" + draw(st.sampled_from([""] * 9 + [" ", "\n"]))
+        text = written(draw, shape, lambda name: spelling(draw, name, rules))
+        text += draw(st.sampled_from([""] * 9 + [" ", "\n"]))
         values.append(text.encode("utf-8", "surrogatepass"))
     return values
 

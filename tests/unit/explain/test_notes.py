@@ -129,7 +129,7 @@ def test_the_unit_that_fits_is_found_for_every_pair() -> None:
 @pytest.mark.parametrize(
     ("reason", "field", "value", "said"),
     [
-        ("bad_type", "v", "true", "send 1 and 0"),
+        ("bad_type", "v", "true", "declare it bool"),
         ("bad_type", "k", "12", "declare it int or float"),
         ("bad_type", "v", '"12"', "declare it string"),
         ("bad_type", "v", "1.5", "declare it float"),

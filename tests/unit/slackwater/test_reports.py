@@ -1,4 +1,4 @@
-"""Reports of users as cases: a folder each in `tests/data/reports`.
+"""Reports of users, and ways of reading, as cases: a folder each in `tests/data`.
 
 `pipeline.yml`, `events.jsonl`, `need.md` (the need in a sentence); and of what is expected:
 `OUT.jsonl` (the rows), `OUT.dead.jsonl`, `notes.txt` (a text in each line that stderr has),
@@ -9,19 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.reading import plain_python
 from tests.unit.slackwater.test_run import command
 
-REPORTS = Path("tests/data/reports")
-CASES = sorted(path.name for path in REPORTS.iterdir())
+FOLDERS = (Path("tests/data/reports"), Path("tests/data/reading"))
+CASES = sorted(path for folder in FOLDERS for path in folder.iterdir())
 
 
 def read(file: Path, default: str = "") -> str:
     return file.read_text() if file.exists() else default
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_need_of_a_report_is_met(tmp_path: Path, case: str) -> None:
-    folder, out = REPORTS / case, tmp_path / "OUT.jsonl"
+@pytest.mark.parametrize("folder", CASES, ids=lambda folder: folder.name)
+def test_the_need_is_met(tmp_path: Path, folder: Path) -> None:
+    out = tmp_path / "OUT.jsonl"
     pipeline, events = folder / "pipeline.yml", folder / "events.jsonl"
     more = read(folder / "arguments.txt").split()
     ran = command("run", pipeline, "--input", events, "--output", out, *more)
@@ -34,14 +35,21 @@ def test_the_need_of_a_report_is_met(tmp_path: Path, case: str) -> None:
         if (folder / name).exists():
             assert read(tmp_path / name) == read(folder / name)
     if ran.exit_code == 0:
-        ends = ["--end"] if "--end" in more else []
-        proved = command("verify", pipeline, "--output", out, "--input", events, *ends)
+        same = [argument for argument in more if argument != "--explain-dead"]
+        proved = command("verify", pipeline, "--output", out, "--input", events, *same)
         assert proved.exit_code == 0, proved.output
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_each_report_says_what_it_needs_and_has_no_file_that_is_not_judged(case: str) -> None:
+@pytest.mark.parametrize("folder", CASES, ids=lambda folder: folder.name)
+def test_each_says_what_it_needs_and_has_no_file_that_is_not_judged(folder: Path) -> None:
     judged = ["OUT.jsonl", "OUT.dead.jsonl", "notes.txt", "arguments.txt", "exit.txt"]
-    assert (REPORTS / case / "need.md").read_text().strip()
-    names = {path.name for path in (REPORTS / case).iterdir()}
+    assert (folder / "need.md").read_text().strip()
+    names = {path.name for path in folder.iterdir()}
     assert names <= {"need.md", "pipeline.yml", "events.jsonl", *judged}
+
+
+@pytest.mark.parametrize("case", [*plain_python.cases()], ids=lambda case: case.name)
+def test_plain_python_computes_what_is_recorded(case: plain_python.Case) -> None:
+    files = case.files()
+    recorded = {path.name: path.read_text() for path in (FOLDERS[1] / case.name).iterdir()}
+    assert files == recorded

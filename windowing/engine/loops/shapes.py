@@ -1,4 +1,4 @@
-"""Reading JSON objects that all have the same fields in the same order."""
+"""Reading JSON objects that all have the same members in the same order, inside of others, too."""
 
 from __future__ import annotations
 
@@ -9,28 +9,39 @@ from numpy.typing import NDArray
 
 from windowing.engine.loops.compiled import compiled, inlined
 
-INTEGER, NUMBER, TEXT, INSTANT, IGNORED, FLAG, DECIMAL = range(7)
-"""Kinds of members: integers of up to 18 digits; the places of numbers, of texts without escapes,
-and of times by ISO 8601 in UTC; what is only checked; booleans as integers; the places of decimals
-without an exponent, with or without quotes around them."""
+INTEGER, NUMBER, TEXT, IGNORED, FLAG, DECIMAL, NOTHING = range(7)
+"""Kinds of members: integers of up to 18 digits; the places of numbers, and of texts without
+escapes; what is only checked; booleans as integers; the places of decimals without an exponent,
+with or without quotes around them; null."""
 
-NULLABLE: Final = 8
-"""Added to the kind of a member that may be null."""
+OBJECT, ARRAY, OBJECT_END, ARRAY_END, REST = range(16, 21)
+"""Kinds of members that open and close what others are inside of; any more elements of an array."""
+
+NULLABLE: Final = 32
+"""Added to the kind of a member that may be null; of an object or an array, also empty: nothing is
+inside of it then."""
 
 _QUOTE, _COMMA, _MINUS, _POINT, _ZERO, _NINE = (ord(character) for character in '",-.09')
 _OPEN, _CLOSE, _ESCAPE, _SPACE = (ord(character) for character in "{}\\ ")
+_OPEN_ARRAY, _CLOSE_ARRAY, _COLON = (ord(character) for character in "[]:")
 _N, _T, _F = (ord(character) for character in "ntf")
 _NULL, _TRUE, _FALSE = (np.frombuffer(word, np.uint8) for word in (b"null", b"true", b"false"))
 # Without a sign: a signed index would be asked whether it counts from the end.
 _ONE, _TWO, _THREE, _FOUR = (np.uintp(number) for number in range(1, 5))
-# The largest character at each place.
-_SECONDS = np.frombuffer(b"9999-19-39T29:59:59", np.uint8)
+# What is nested deeper, and not declared, is left to others.
+_DEPTH = 60
+_BIT = np.uint64(1)
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 Digits = tuple[int, int]
-"""How many an integer may have, and a fraction of a second; or a decimal, before and after the
+"""How many a decimal may have before and after the point."""
+
+Program = tuple[Bytes, Bytes, Bytes, Ints, Ints, Ints, Ints]
+"""Of the members: their kinds; what stands before each (a comma, or 0); their names as they stand
+in an object, with quotes and colon, in one piece; where each name ends; where what each opens is
+closed; the row that each fills; of decimals, how many digits they may have before and after the
 point."""
 
 Value = tuple[int, np.int64, int, int]
@@ -42,11 +53,8 @@ is: start and length."""
 def read(
     offsets: Ints,
     data: Bytes,
-    kinds: Bytes,
-    names: Bytes,
-    name_ends: Ints,
-    places: Ints,
-    digits: Digits,
+    program: Program,
+    digits: int,
     integers: Ints,
     starts: Ints,
     lengths: Ints,
@@ -58,64 +66,160 @@ def read(
     Args:
         offsets: where each object begins in `data`, and the last one ends.
         data: their bytes.
-        kinds: of the members.
-        names: the members' names as they stand in an object, with quotes and colon, in one piece.
-        name_ends: where each of them ends.
-        places: of decimals, how many digits they may have before and after the point; a row for
-            each member.
-        digits: longer numbers are not of this shape.
+        program: the members.
+        digits: integers with more are not of this shape.
         integers: to be filled, a row for each integer.
         starts: to be filled, a row for each place in `data`: where it begins.
         lengths: to be filled, a row for each place: how long it is.
         known: to be filled, a row for each member: whether it is not null.
         matched: to be filled: which objects have this shape; of others nothing is known.
     """
+    kinds, befores, names, name_ends, closers, slots, places = program
+    count = len(kinds)
     for row in range(len(offsets) - 1):
         at, end = offsets[row], offsets[row + 1]
         # Never so; but only then the compiler knows that no place counts from the end of the data.
         if at < 0 or end < at:
             matched[row] = False
             continue
-        integer_row = place_row = name = 0
-        before = _OPEN
-        for member in range(len(kinds)):
-            at = _name(data, at, end, before, names, name, name_ends[member])
+        member = 0
+        while member < count:
+            name = name_ends[member - 1] if member else 0
+            at = _name(data, at, end, befores[member], names, name, name_ends[member])
             if at < 0:
                 break
-            kind, name, before = kinds[member], name_ends[member], _COMMA
+            kind = kinds[member]
+            if kind & ~NULLABLE >= OBJECT:
+                at, is_empty = _structure(kind, data, at, end)
+                if at < 0:
+                    break
+                if is_empty:
+                    for inside in range(member, closers[member]):
+                        known[inside, row] = False
+                    member = closers[member]
+                member += 1
+                continue
             at, integer, start, length = _value(
                 kind, data, at, end, digits, (places[member, 0], places[member, 1])
             )
             known[member, row] = start != 0
             kind &= ~NULLABLE
             if kind in (INTEGER, FLAG):
-                integers[integer_row, row] = integer
-                integer_row += 1
-            elif kind != IGNORED:
-                starts[place_row, row], lengths[place_row, row] = start, length
-                place_row += 1
+                integers[slots[member], row] = integer
+            elif kind not in (IGNORED, NOTHING):
+                starts[slots[member], row], lengths[slots[member], row] = start, length
             if at < 0:
                 break
-        matched[row] = at >= 0 and at + 1 == end and data[at] == _CLOSE
+            member += 1
+        matched[row] = at == end
 
 
 @inlined
-def _value(kind: int, data: Bytes, at: int, end: int, digits: Digits, places: Digits) -> Value:
+def _structure(kind: int, data: Bytes, at: int, end: int) -> tuple[int, bool]:
+    """Return where what a member opens or closes goes on, or -1; and whether nothing is inside."""
+    may_be_empty, kind = kind & NULLABLE != 0, kind & ~NULLABLE
+    if kind == REST:
+        while 0 <= at < end and data[at] == _COMMA:
+            at += 1
+            if at < end and data[at] == _SPACE:
+                at += 1
+            at = _any(data, at, end)
+        return at, False
+    if at >= end:
+        return -1, False
+    if may_be_empty and data[at] == _N:
+        return _word(data, at, end, _NULL), True
+    if kind == OBJECT_END:
+        return (at + 1 if data[at] == _CLOSE else -1), False
+    if kind == ARRAY_END:
+        return (at + 1 if data[at] == _CLOSE_ARRAY else -1), False
+    opening, closing = (_OPEN, _CLOSE) if kind == OBJECT else (_OPEN_ARRAY, _CLOSE_ARRAY)
+    if data[at] != opening:
+        return -1, False
+    at += 1
+    if may_be_empty and at < end and data[at] == closing:
+        return at + 1, True
+    return at, False
+
+
+@compiled
+def _any(data: Bytes, at: int, end: int) -> int:
+    """Return where any value ends; -1: there is none, or it is deep, or has escapes."""
+    depth, objects = 0, np.uint64(0)  # the last bit says whether the innermost is an object
+    while True:
+        first = data[at] if at < end else _CLOSE
+        is_object = first == _OPEN
+        if is_object or first == _OPEN_ARRAY:
+            at, depth, objects = at + 1, depth + 1, objects << _BIT | np.uint64(is_object)
+            if at >= end or depth > _DEPTH:
+                return -1
+            if data[at] != (_CLOSE if is_object else _CLOSE_ARRAY):
+                at = _key(data, at, end) if is_object else at
+                if at < 0:
+                    return -1
+                continue
+        else:
+            at = _scalar(data, at, end, first)
+        while depth > 0 and 0 <= at < end:
+            if data[at] != (_CLOSE if objects & _BIT == _BIT else _CLOSE_ARRAY):
+                break
+            at, depth, objects = at + 1, depth - 1, objects >> _BIT
+        if at < 0 or depth == 0:
+            return at
+        at = _next(data, at, end, objects & _BIT == _BIT)
+        if at < 0:
+            return -1
+
+
+@inlined
+def _scalar(data: Bytes, at: int, end: int, first: int) -> int:
+    """Return where a text, a number, a truth value or null ends; -1: there is none."""
+    if first == _QUOTE:
+        return _text(data, at, end)
+    if first == _N:
+        return _word(data, at, end, _NULL)
+    if first in (_T, _F):
+        return _word(data, at, end, _TRUE if first == _T else _FALSE)
+    return _number(data, at, end)
+
+
+@inlined
+def _next(data: Bytes, at: int, end: int, in_object: bool) -> int:
+    """Return where the next value begins, behind a comma; -1: there is none."""
+    if at >= end or data[at] != _COMMA:
+        return -1
+    at += 1
+    if at < end and data[at] == _SPACE:
+        at += 1
+    return _key(data, at, end) if in_object else at
+
+
+@compiled
+def _key(data: Bytes, at: int, end: int) -> int:
+    """Return where the value of any member begins; -1: there is no member."""
+    at = _text(data, at, end)
+    if at < 0 or at >= end or data[at] != _COLON:
+        return -1
+    at += 1
+    return at + 1 if at < end and data[at] == _SPACE else at
+
+
+@inlined
+def _value(kind: int, data: Bytes, at: int, end: int, digits: int, places: Digits) -> Value:
     """Read a value of a kind; it starts at 0, where no value of an object can be, if it is null."""
     first = data[at] if at < end else _CLOSE
-    if first == _N and (kind & NULLABLE or kind == IGNORED):
+    if first == _N and (kind & NULLABLE or kind in (IGNORED, NOTHING)):
         return _word(data, at, end, _NULL), np.int64(0), 0, 0
     kind &= ~NULLABLE
     after, integer, length = -1, np.int64(0), 0
     if kind == INTEGER:
-        after, integer = _integer(data, at, end, digits[0])
-    elif kind == TEXT or (kind == IGNORED and first == _QUOTE):
+        after, integer = _integer(data, at, end, digits)
+    elif kind == TEXT:
         after = _text(data, at, end)
         at += 1
         length = after - 1 - at
-    elif kind == INSTANT:
-        after, length = _instant(data, at, end, digits[1])
-        at += 1
+    elif kind == IGNORED:
+        after = _any(data, at, end)
     elif kind == FLAG:
         integer = np.int64(first == _T)
         after = _word(data, at, end, _TRUE if first == _T else _FALSE)
@@ -126,24 +230,25 @@ def _value(kind: int, data: Bytes, at: int, end: int, digits: Digits, places: Di
         length = after - at
         if quotes:
             after = after + 1 if 0 <= after < end and data[after] == _QUOTE else -1
-    elif kind == NUMBER or first not in (_T, _F):
+    elif kind == NUMBER:
         after = _number(data, at, end)
         length = after - at
-    else:
-        after = _word(data, at, end, _TRUE if first == _T else _FALSE)
     return after, integer, at, length
 
 
 @inlined
 def _name(data: Bytes, at: int, end: int, before: int, names: Bytes, first: int, last: int) -> int:
     """Return where a member's value begins; -1: this is another member."""
-    if at >= end or data[at] != before:
-        return -1
-    at += 1
-    if before == _COMMA and at < end and data[at] == _SPACE:
+    if before:
+        if at >= end or data[at] != before:
+            return -1
         at += 1
-    if at + last - first >= end:
+        if at < end and data[at] == _SPACE:
+            at += 1
+    if at + last - first > end:
         return -1
+    if first == last:
+        return at
     here, there, left = np.uintp(at), np.uintp(first), np.uintp(last - first)
     while left >= _FOUR:
         if _four(data, here) != _four(names, there):
@@ -154,7 +259,7 @@ def _name(data: Bytes, at: int, end: int, before: int, names: Bytes, first: int,
             return -1
         here, there, left = here + _ONE, there + _ONE, left - _ONE
     at += last - first
-    return at + 1 if data[at] == _SPACE else at
+    return at + 1 if at < end and data[at] == _SPACE else at
 
 
 @inlined
@@ -284,51 +389,3 @@ def _character(data: Bytes, at: int, end: int) -> int:
     if (first == 0xF0 and second < 0x90) or (first == 0xF4 and second > 0x8F):
         return 0
     return length
-
-
-@inlined
-def _instant(data: Bytes, at: int, end: int, digits: int) -> tuple[int, int]:
-    """Return where an ISO time in UTC ends, and its length without quotes and Z; -1: none."""
-    first = at + 1
-    if first + len(_SECONDS) >= end or data[at] != _QUOTE:
-        return -1, 0
-    for number, most in enumerate(_SECONDS):
-        least = _ZERO if _ZERO <= most <= _NINE else most
-        if not least <= data[first + number] <= most:
-            return -1, 0
-    # Hours end at 23.
-    if data[first + 11] == ord("2") and data[first + 12] > ord("3"):
-        return -1, 0
-    at = first + len(_SECONDS)
-    if data[at] == _POINT:
-        at = _digits(data, at + 1, min(end, at + 1 + digits))
-        if at < 0:
-            return -1, 0
-    length = at - first
-    if at < end and data[at] == ord("Z"):
-        at += 1
-    return (at + 1, length) if at < end and data[at] == _QUOTE else (-1, 0)
-
-
-@compiled
-def view(starts: Ints, lengths: Ints, data: Bytes, views: Bytes) -> None:
-    """Write places as Arrow's string views: texts of up to twelve bytes, or where others are.
-
-    Args:
-        starts: where the places begin.
-        lengths: how long they are.
-        data: where they are, less than 2 GiB.
-        views: to be filled, 16 bytes for each.
-    """
-    for row in range(len(starts)):
-        start, length = starts[row], lengths[row]
-        for number in range(4):
-            views[row, number] = (length >> (8 * number)) & 0xFF
-        if length <= 12:
-            for number in range(12):
-                views[row, 4 + number] = data[start + number] if number < length else 0
-            continue
-        for number in range(4):
-            views[row, 4 + number] = data[start + number]
-            views[row, 8 + number] = 0
-            views[row, 12 + number] = (start >> (8 * number)) & 0xFF

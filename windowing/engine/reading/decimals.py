@@ -13,7 +13,8 @@ import polars as pl
 from windowing.engine.reading.objects import BadValue, exact_number
 from windowing.model.types import PRECISION_MAX, FieldType
 
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+"""The spelling of a JSON number."""
 
 
 def read_decimal(value: Any, type_: FieldType) -> Decimal:
@@ -28,7 +29,7 @@ def read_decimal(value: Any, type_: FieldType) -> Decimal:
         number = Decimal(value)
     elif isinstance(value, Decimal):
         number = value
-    elif isinstance(value, str) and _NUMBER.fullmatch(value):
+    elif isinstance(value, str) and NUMBER.fullmatch(value):
         number = exact_number(value)
     else:
         raise BadValue("bad_type")

@@ -59,7 +59,7 @@ class ExpressionTime(TimeStep):
     def _value(self, name: str, draft: Draft) -> Any:
         if is_metadata(name):
             return draft.metadata.get(name)
-        value = draft.members.get(name)
+        value = self._rules.found(draft.members, name)
         return None if value is None else typed(value, name, self._rules)
 
     def timed(self, decoded: pl.DataFrame, metadata: Sequence[pl.Series]) -> pl.DataFrame:

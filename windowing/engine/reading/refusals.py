@@ -16,6 +16,7 @@ import polars as pl
 
 from windowing.engine.columns import REFUSAL, TIME, field_column
 from windowing.engine.reading.objects import BadValue
+from windowing.engine.reading.paths import Blocked
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.steps import misfit
 from windowing.engine.reading.values import reading_of
@@ -98,7 +99,17 @@ def detail(
     if find is None:
         return Detail(None, shown(value), None)
     name, rule = find(record, append_us, rules)
-    return Detail(name, shown(record[name]) if name in record else None, rule)
+    return Detail(name, _value_of(name, record, rules), rule)
+
+
+def _value_of(name: str | None, record: dict[str, Any], rules: ValueRules) -> str | None:
+    """Return what a value has for a name, or on the way to it; None: nothing."""
+    if name in record:
+        return shown(record[name])
+    found = None if name not in rules.paths else rules.found(record, name)
+    if isinstance(found, Blocked):
+        return shown(found.by)
+    return None if found is None else shown(found)
 
 
 def spelled(
@@ -238,7 +249,7 @@ def _unknown(record: dict[str, Any], _: int | None, rules: ValueRules) -> _Found
 
 def _null_key(record: dict[str, Any], _: int | None, rules: ValueRules) -> _Found:
     never = (name for name in sorted(rules.key_fields) if not rules.fields[name].nullable)
-    name = next((name for name in never if record.get(name) is None), None)
+    name = next((name for name in never if rules.found(record, name) is None), None)
     return name, "a query groups by it, so null needs a `?` behind its type"
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 from windowing.engine.reading.control import Gate
 from windowing.engine.reading.objects import BadValue
+from windowing.engine.reading.paths import Tree, reach, tree_of
 from windowing.model.computed import BUILT_IN, Computation
 from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.limits import EARLIEST, LATEST
+from windowing.model.paths import Path, member_name, parse_path
 from windowing.model.progress import Delays, Heartbeat
 from windowing.model.reading import JSON, PartSpec
 from windowing.model.source import Source
@@ -97,24 +99,49 @@ class ValueRules:
             raise BadValue("bad_type")
         return value
 
-    def known(self, name: str) -> bool:
-        """Return whether a value may have a field of this name."""
-        return name in self.fields or (name == self.event_time.field and self.time is None)
+    @cached_property
+    def paths(self) -> dict[str, Path]:
+        """Where the event time and the declared fields are in a value."""
+        timed = () if self.time is not None else (self.event_time.field,)
+        return {name: parse_path(name) for name in (*timed, *self.fields)}
 
     @cached_property
-    def timestamps(self) -> tuple[str, ...]:
-        """The fields that are timestamps, beside the event time."""
-        names = (name for name, type_ in self.fields.items() if type_.kind == "timestamp")
-        return tuple(name for name in names if name != self.event_time.field)
+    def tree(self) -> Tree:
+        """The event time and the declared fields as a tree."""
+        return tree_of(self.paths)
+
+    @cached_property
+    def _members(self) -> frozenset[str | int]:
+        return frozenset(path[0] for path in self.paths.values())
+
+    def known(self, name: str) -> bool:
+        """Return whether a value may have a member of this name."""
+        return name in self._members
+
+    def found(self, members: Mapping[str, Any], name: str) -> Any:
+        """Return what a value has for a field or the event time, as `reach` does."""
+        return reach(members, self.paths[name])
 
     @property
     def wanted(self) -> dict[str, Kind]:
-        """The members that a decoder looks for: the event time's and the declared fields."""
+        """The members that a decoder looks for: the event time's and the declared fields.
+
+        Those inside of others have their paths as names.
+        """
         kinds = {name: type_.kind for name, type_ in self.fields.items()}
-        timed = (
-            {} if self.time is not None else {self.event_time.field: self.event_time.spelling.kind}
-        )
-        return {**timed, **kinds}
+        if self.time is None:
+            kinds[self.event_time.field] = self.event_time.spelling.kind
+        return {member_name(name): kind for name, kind in kinds.items()}
+
+
+def may_be_null(tree: Tree, rules: ValueRules) -> bool:
+    """Whether all that is declared inside may be null."""
+    return all(
+        may_be_null(part, rules)
+        if not isinstance(part, str)
+        else part in rules.fields and rules.fields[part].nullable
+        for part in tree.values()
+    )
 
 
 def _believed(source: Source) -> dict[str, Delays]:

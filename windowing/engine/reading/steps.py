@@ -88,7 +88,7 @@ class TimeStep(Step):
 
     def exact(self, draft: Draft) -> None:
         """Read the time."""
-        member = draft.members.get(self._rules.event_time.field)
+        member = self._rules.found(draft.members, self._rules.event_time.field)
         draft.ts_us = _event_time(member, draft.append_us, self._rules)
 
     def columns(self, there: Iterable[str]) -> Mapping[str, pl.Expr]:
@@ -113,7 +113,7 @@ class NamesStep(Step):
         members, rules = draft.members, self._rules
         if not rules.ignore_unknown and not all(map(rules.known, members)):
             raise BadValue("unknown_field")
-        if any(members.get(name) is None for name in self._never_null):
+        if any(rules.found(members, name) is None for name in self._never_null):
             raise BadValue("null_key")
 
 
@@ -127,7 +127,7 @@ class TypesStep(Step):
         """Read the fields."""
         members, rules = draft.members, self._rules
         draft.fields = {
-            name: rules.places(name, _typed(members.get(name), type_, rules))
+            name: rules.places(name, _typed(rules.found(members, name), type_, rules))
             for name, type_ in rules.fields.items()
         }
 
@@ -349,7 +349,7 @@ def misfit(record: dict[str, Any], rules: ValueRules) -> str | None:
     """Return the first declared field whose value its type does not allow, or None."""
     for name, type_ in rules.fields.items():
         try:
-            rules.places(name, _typed(record.get(name), type_, rules))
+            rules.places(name, _typed(rules.found(record, name), type_, rules))
         except BadValue:
             return name
     return None

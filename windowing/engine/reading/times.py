@@ -63,8 +63,8 @@ def time_us(value: Any, spelling: Spelling) -> int | None:
         return int(number * 10**power) if power >= 0 else int(number // 10**-power)
     if not spelling.fraction or not isinstance(value, float | Decimal):
         return None
-    number = Decimal(value)
-    return _floor(number, POWERS[unit]) if number.is_finite() else None
+    written = Decimal(value)
+    return _floor(written, POWERS[unit]) if written.is_finite() else None
 
 
 def _floor(number: Decimal, power: int) -> int:
@@ -114,11 +114,21 @@ def _text_us(text: str, times: TextTimes) -> int | None:
 
 def zoned_us(local_us: int, zone: str) -> int | None:
     """Return the instant of a zone's local time, the first of two; None: it is skipped."""
+    before, after = ahead_us(local_us, zone)
+    # Clocks that are put forward are ahead of UTC by more afterwards.
+    return None if before < after else local_us - before
+
+
+def ahead_us(local_us: int, zone: str) -> tuple[int, int]:
+    """Return by how much a zone is ahead of UTC at a local time: the first time it comes, the last.
+
+    Raises:
+        OverflowError: it is outside of the calendar.
+    """
     wall = (_EPOCH + local_us * _US).replace(tzinfo=zone_of(zone))
     before, after = wall.utcoffset(), wall.replace(fold=1).utcoffset()
     assert before is not None and after is not None  # noqa: S101, PT018 - zones have them
-    # Clocks that are put forward are ahead of UTC by more afterwards.
-    return None if before < after else local_us - before // _US
+    return before // _US, after // _US
 
 
 @lru_cache(maxsize=64)

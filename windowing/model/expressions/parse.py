@@ -147,7 +147,7 @@ class _Parser:
     def _parse(self, weakest: int) -> Expression:
         """Parse as far as operators bind at least so strongly."""
         self._open += 1
-        if self._open > DEPTH_MAX:
+        if self._open > 2 * DEPTH_MAX:  # an operator in parentheses opens two
             msg = f"the expression has more than {DEPTH_MAX} levels: cut it up with `derive`"
             self._refuse(msg, self._peek)
         left = self._operand(weakest)

@@ -146,7 +146,7 @@ class FileTest(SpecModel):
             or a line of EVENTS.jsonl, which can say more.
         file: an EVENTS.jsonl that has the log instead, from the folder of the pipeline file.
         expect: rows by query; under `dead_letters` what is in OUT.dead.jsonl; under the name of
-            what a step of reading withholds (`filtered`, `duplicates`) how many records it did.
+            what steps of reading count (`filtered`, `duplicates`, `warned:RULE`) a number.
     """
 
     given: tuple[str, ...] | None = None

@@ -13,12 +13,13 @@ from windowing.model.lengths import INT64_MAX
 from windowing.model.names import FieldName
 from windowing.model.operators.query import Clock, Order
 from windowing.model.operators.steps import Comparator, Condition, Scalar
+from windowing.model.paths import QUOTED, named
 from windowing.model.query import Kept
 from windowing.model.source import SpecModel
 from windowing.model.types import Kind
 
 _CONDITION: Final = re.compile(
-    r"\s*([^<>=!]*[^\s<>=!])\s*(<=|>=|!=|<|>|=)\s*('[^']*'|[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?)\s*"
+    rf"""\s*((?:{QUOTED}|[^<>=!"])*(?:{QUOTED}|[^\s<>=!"]))\s*(<=|>=|!=|<|>|=)\s*('[^']*'|[+-]?[0-9]{{1,30}}(?:\.[0-9]{{1,30}})?)\s*"""
 )
 
 
@@ -36,7 +37,7 @@ def _condition(text: object) -> Condition:
         if abs(value) > INT64_MAX:
             msg = f"{shown(text)}: {constant} does not fit 64 bits"
             raise ValueError(msg)
-    return Condition(field, cast("Comparator", comparator), value)
+    return Condition(named(field), cast("Comparator", comparator), value)
 
 
 def _window(value: object) -> object:

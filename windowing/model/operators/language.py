@@ -18,6 +18,7 @@ from typing import Final
 from windowing.model.errors import WindowError, meant, shown
 from windowing.model.lengths import LENGTH_MAX, duration_us
 from windowing.model.operators.models import check_join_window
+from windowing.model.paths import QUOTED, in_text, named, split_names
 from windowing.model.source import Source, known_fields
 from windowing.model.types import FieldType
 from windowing.model.windows.policy import (
@@ -39,12 +40,13 @@ from windowing.model.windows.policy import (
 EXAMPLE: Final = "SLIDING count(20), count(5) PARTITIONED BY carrier"
 _CLAUSE: Final = re.compile(
     r"\s*(?P<kind>tumbling|sliding)\s+(?P<policies>.+?)"
-    r"(?:\s+partitioned\s+by\s+(?P<by>.+?))?"
+    rf"(?:\s+partitioned\s+by\s+(?P<by>(?:{QUOTED}|[^\"])+?))?"
     r"(?:\s+evict\s+(?P<evict>\w+\s*\([^()]*\))(?:\s+by\s+(?P<selection>\w+))?)?\s*",
     re.IGNORECASE | re.DOTALL,
 )
-_CALL: Final = re.compile(r"\s*(?P<name>\w+)\s*\((?P<arguments>[^()]*)\)\s*")
-_CALLS: Final = re.compile(r",\s*(?=\w+\s*\()")
+_ARGUMENTS: Final = rf"(?:{QUOTED}|[^()\"])*"
+_CALL: Final = re.compile(rf"\s*(?P<name>\w+)\s*\((?P<arguments>{_ARGUMENTS})\)\s*")
+_CALLS: Final = re.compile(rf",\s*(?=\w+\s*\({_ARGUMENTS}\)\s*(?:,|$))")
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _KEYS: Final = frozenset({"tumbling", "sliding", "partition_by", "partition_eviction", "selection"})
 _TEXT_MAX: Final = 2_000
@@ -89,7 +91,7 @@ def _of_text(source: object) -> _Parts:
     )
     if match is None:
         raise _syntax(f"{shown(source)} is not the window of an operator")
-    by = tuple(name.strip() for name in match["by"].split(",")) if match["by"] else ()
+    by = tuple(map(named, split_names(match["by"] or "")))
     policies = _CALLS.split(match["policies"])
     return match["kind"].lower(), policies, _named(by), match["evict"], match["selection"]
 
@@ -130,7 +132,8 @@ def _policy(text: str, event_time: str) -> Policy:
             return Count(_natural(size, text))
         case "time", [length]:
             return Time(duration_us(length, minimum_us=1))
-        case "delta", [field, threshold]:
+        case "delta", [written, threshold]:
+            field = named(written)
             return Delta(field, _threshold(field, threshold, event_time))
         case "punct", []:
             return Punct()
@@ -170,8 +173,7 @@ def _call(text: str) -> tuple[str, list[str]]:
     if match is None:
         msg = f"{shown(text.strip())} is not a policy: write one as count(20)"
         raise ValueError(msg)
-    arguments = match["arguments"].strip()
-    return match["name"].lower(), [a.strip() for a in arguments.split(",")] if arguments else []
+    return match["name"].lower(), split_names(match["arguments"])
 
 
 def _natural(text: str, whole: str) -> int:
@@ -199,7 +201,7 @@ def spelled(clause: WindowClause, event_time: str) -> str:
     policies = [clause.eviction, *([] if clause.trigger is None else [clause.trigger])]
     text = f"{clause.kind.upper()} {', '.join(_spelled(policy, event_time) for policy in policies)}"
     if clause.partition_by:
-        text += f" PARTITIONED BY {', '.join(clause.partition_by)}"
+        text += f" PARTITIONED BY {', '.join(map(in_text, clause.partition_by))}"
     match clause.partition_eviction:
         case PartitionCount(size, selection):
             text += f" EVICT partition_count({size}) BY {selection}"
@@ -217,7 +219,7 @@ def _spelled(policy: Policy, event_time: str) -> str:
         case Time(period_us):
             return f"time({period_us} us)"
         case Delta(field, threshold):
-            return f"delta({field}, {threshold}{' us' * (field == event_time)})"
+            return f"delta({in_text(field)}, {threshold}{' us' * (field == event_time)})"
     return "punct()"
 
 

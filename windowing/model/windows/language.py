@@ -15,6 +15,7 @@ from typing import Literal
 
 from windowing.model.errors import WindowError, meant_or_known
 from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, instant_us, parse_length
+from windowing.model.paths import PATH, named
 from windowing.model.windows.window import ROW_NUM, Align
 
 AttributeType = Literal["time", "number", "text", "rows"]
@@ -23,11 +24,10 @@ CLAUSES = (
     *("RANGE", "SLIDE", "WATTR", "RATTR", "SATTR", "PATTR", "ORIGIN", "ORDER", "ALIGN", "SESSION"),
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TOKEN = re.compile(
-    rf"{_DATE.pattern}\S*|[+-]?[0-9]+(?:\.[0-9]+)?|[A-Za-z_][A-Za-z0-9_.-]*|[()]|\S"
-)
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_RANK = re.compile(r"rank\s*\(\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\)", re.IGNORECASE)
+_TOKEN = re.compile(rf"{_DATE.pattern}[^\s,]*|[+-]?[0-9]+(?:\.[0-9]+)?|{PATH}|[()]|[^\s,]")
+_NAME = re.compile(PATH)
+_RANK = re.compile(rf"rank\s*\(\s*({PATH})\s*\)", re.IGNORECASE)
+_INDEX_LAST = re.compile(r"\[[0-9]+\]\Z")
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,12 @@ def read_clauses(source: str | Mapping[str, object]) -> Clauses:
 
 def _read_text(text: str) -> Clauses:
     body = text.strip()
-    if body.startswith("[") != body.endswith("]"):
+    closed = body.endswith("]") and not _INDEX_LAST.search(body)
+    if body.startswith("[") != closed:
         raise _syntax(text, "a bracket is not closed")
-    body = body.removeprefix("[").removesuffix("]")
-    tokens = _TOKEN.findall(body.replace(",", " "))
+    if closed:
+        body = body[1:-1]
+    tokens = _TOKEN.findall(body)
     if not tokens:
         raise _syntax(text, "there is no clause")
     values: dict[str, list[str]] = {}
@@ -182,7 +184,7 @@ def _clauses(values: Mapping[str, str], source: object) -> Clauses:
 def _read_sattr(text: str, source: object) -> str:
     rank = _RANK.fullmatch(text)
     if rank:
-        return f"rank({rank.group(1)})"
+        return f"rank({named(rank.group(1))})"
     if not _NAME.fullmatch(text):
         raise _syntax(source, f"SATTR: {text!r} is neither row_num nor rank(attribute)")
     return _attribute_name(text)
@@ -201,7 +203,7 @@ def _read_align(text: str, source: object) -> str:
 
 
 def _attribute_name(name: str) -> str:
-    return ROW_NUM if name.lower() in ("row-num", ROW_NUM) else name
+    return ROW_NUM if name.lower() in ("row-num", ROW_NUM) else named(name)
 
 
 def _syntax(source: object, why: str) -> WindowError:

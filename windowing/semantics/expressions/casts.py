@@ -10,9 +10,9 @@ from fractions import Fraction
 from windowing.model.rows import Scalar
 from windowing.model.types import FieldType, Kind
 from windowing.semantics.expressions.failure import ExpressionFailure
-from windowing.semantics.expressions.iso import read_iso
 from windowing.semantics.expressions.numbers import decimal, half_away, nearest, whole
 from windowing.semantics.expressions.times import moment_of
+from windowing.semantics.times import read_iso
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
 _NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?")
@@ -23,7 +23,7 @@ _FAR_BELOW = -400
 """A number below 10 to this power is zero for every kind, and none rounds up to 10^-38."""
 
 
-def cast(value: int | float | str | bool | Decimal, kind: Kind, to: FieldType) -> Scalar | bool:
+def cast(value: int | float | str | bool | Decimal, kind: Kind, to: FieldType) -> Scalar:
     """Return a value of one kind as one of another."""
     if to.kind == kind != "decimal":
         return value
@@ -37,7 +37,7 @@ def cast(value: int | float | str | bool | Decimal, kind: Kind, to: FieldType) -
     return _of_number(value, to)
 
 
-def _of_number(value: int | float | Decimal, to: FieldType) -> Scalar | Decimal:
+def _of_number(value: int | float | Decimal, to: FieldType) -> Scalar:
     if to.kind == "decimal":
         return decimal(Fraction(value), to.scale, to.precision)
     if to.kind == "float":
@@ -47,7 +47,7 @@ def _of_number(value: int | float | Decimal, to: FieldType) -> Scalar | Decimal:
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
-def _of_text(text: str, to: FieldType) -> Scalar | Decimal | bool:
+def _of_text(text: str, to: FieldType) -> Scalar:
     if to.kind == "bool" and text in ("true", "false"):
         return text == "true"
     if to.kind == "int" and _INTEGER.fullmatch(text):

@@ -79,7 +79,7 @@ def test_a_test_has_its_line_and_its_log(tmp_path: Path) -> None:
         ("file: gone.jsonl\n    expect: {tens: []}", 2, "file", "there is no file"),
         ("given: []\n    expect: {tans: []}", 3, "expect.tans", "did you mean 'tens'?"),
         ("given: []\n    expect:\n      tens: 3", 4, "expect.tens", "3 is no list of rows"),
-        ("given: []\n    expect: {filtered: 1}", 3, "expect.filtered", "withholds records as"),
+        ("given: []\n    expect: {filtered: 1}", 3, "expect.filtered", "counts records as"),
         (
             "given: []\n    expect:\n      tens:\n      - {values: {m: 1}}",
             5,

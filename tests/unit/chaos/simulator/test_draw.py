@@ -27,6 +27,7 @@ from tests.unit.chaos.simulator.test_simulator import PIPELINE, data, lane
 from windowing.engine.effects import MECHANISMS, Mechanism
 from windowing.model import parse_pipeline
 from windowing.model.rows import Row
+from windowing.model.times import ISO
 from windowing.semantics.times import read_iso
 
 ENOUGH = Counter(dict.fromkeys(MECHANISMS, 40))
@@ -35,15 +36,15 @@ ENOUGH = Counter(dict.fromkeys(MECHANISMS, 40))
 @pytest.mark.parametrize("ts_us", [0, -1, 500_000, 1_700_000_000_123_000, -86_400_000_001])
 def test_an_iso_time_is_spelled_in_every_way_that_means_it(ts_us: int) -> None:
     rng = random.Random(1)
-    drawn = {str(draw_spelling(rng, ts_us, "iso")) for _ in range(400)}
+    drawn = {str(draw_spelling(rng, ts_us, ISO)) for _ in range(400)}
     assert {read_iso(text) for text in drawn} == {ts_us}
-    zones = {re.sub(r".*T[\d:.]+", "", text) for text in drawn}
+    zones = {re.sub(r".*[Tt ][\d:.]+", "", text) for text in drawn}
     assert {"", "Z"} < zones
     assert any(zone.startswith("-") for zone in zones)
     assert any(zone.startswith("+") for zone in zones)
     digits = {len(part) for text in drawn for part in re.findall(r"\.(\d+)", text)}
     needed = len(f"{ts_us % 1_000_000:06d}".rstrip("0"))
-    assert digits | {0} == {0, *range(max(needed, 1), 7)}
+    assert {0, *range(max(needed, 1), 7)} <= digits | {0} <= {*range(8), 9, 12}
 
 
 def test_control_records_name_instants_at_all_edges() -> None:

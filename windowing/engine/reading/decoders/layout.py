@@ -1,8 +1,8 @@
-"""The layout of uniform values: their fields in their order, to be read by column."""
+"""The layout of uniform values: their members in their order, to be read by column."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -11,55 +11,32 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from windowing.engine.columns import WRITTEN_TIME, field_column
-from windowing.engine.loops import shapes
+from windowing.engine.loops import shapes, views
 from windowing.engine.loops.shapes import (
+    ARRAY,
+    ARRAY_END,
     DECIMAL,
     FLAG,
-    IGNORED,
-    INSTANT,
     INTEGER,
     NULLABLE,
     NUMBER,
+    OBJECT,
+    OBJECT_END,
     TEXT,
     Bytes,
     Flags,
     Ints,
+    Program,
 )
 from windowing.engine.reading.decoders.decoder import dtype_of
-from windowing.engine.reading.rules import ValueRules
+from windowing.engine.reading.decoders.members import Member
+from windowing.engine.reading.time_columns import Places, instants
 from windowing.engine.storage.frames import text_arrays
 from windowing.engine.tuning import tuning
-from windowing.model.types import FieldType
 
-_KIND: Final = {
-    "int": INTEGER,
-    "float": NUMBER,
-    "string": TEXT,
-    "bool": FLAG,
-    "decimal": DECIMAL,
-    "date": TEXT,
-}
 _INTEGERS: Final = (INTEGER, FLAG)
-_PLACES: Final = (NUMBER, TEXT, INSTANT, DECIMAL)
+_PLACES: Final = (NUMBER, TEXT, DECIMAL)
 _VIEW_BYTES: Final = 16
-
-
-@dataclass(frozen=True)
-class Member:
-    """One field of the values.
-
-    Attributes:
-        name: as it is written between quotes, without escapes.
-        kind: of `windowing.engine.loops.shapes`.
-        column: the column that it is read into; None: it is only checked.
-        type_: of a decimal; None: of others, the kind says it.
-    """
-
-    name: str
-    kind: int
-    column: str | None
-    type_: FieldType | None = None
 
 
 class _Found(NamedTuple):
@@ -74,18 +51,13 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Fields in an order.
+    """Members in an order.
 
-    Values of a layout are objects with these fields, without escapes, nesting or spaces, except for
-    one space after each colon and comma.
+    Values of a layout are objects with these members, without escapes or spaces, except for one
+    space after each colon and comma.
     """
 
     members: tuple[Member, ...]
-
-    @classmethod
-    def of(cls, names: Sequence[str], rules: ValueRules) -> Layout:
-        """Return the layout of values with these fields, in this order."""
-        return cls(tuple(_member(name, rules) for name in names))
 
     def read(self, values: pl.Series) -> tuple[pl.DataFrame, pl.Series] | None:
         """Read values by column.
@@ -94,22 +66,22 @@ class Layout:
             values: bytes, or null, which has no layout.
 
         Returns:
-            a column for each member that has one: integers, booleans and decimals as such, other
-            values as text, null where a value is null or of another layout; and which values are of
-            this one. None: there are too many bytes to be read at once.
+            a column for each member that has one: integers, booleans, decimals and times as such,
+            other values as text, null where a value is null or of another layout; and which values
+            are of this one. None: there are too many bytes to be read at once.
         """
         offsets, data = text_arrays(values)
         limits = tuning()
         if len(data) > limits.alike_bytes_max:
             return None
         found = self._room(len(values))
-        kinds, names, ends, places = self._program
-        digits = limits.alike_integer_digits, limits.alike_fraction_digits
-        shapes.read(offsets, data, kinds, names, ends, places, digits, *found)
+        shapes.read(offsets, data, self._program, limits.alike_integer_digits, *found)
         if values.null_count():
             # Arrow may have bytes of a null, too.
             found.matched[:] &= values.is_not_null().to_numpy()
-        return pl.DataFrame([*self._columns(found, data)]), pl.Series(found.matched)
+        # Times may show that values are doubtful.
+        columns = [*self._columns(found, data)]
+        return pl.DataFrame(columns), pl.Series(found.matched)
 
     def _room(self, values: int) -> _Found:
         integers, places = self._count(*_INTEGERS), self._count(*_PLACES)
@@ -122,18 +94,22 @@ class Layout:
         )
 
     def _columns(self, found: _Found, data: Bytes) -> Iterator[pl.Series]:
-        integers = iter(found.integers)
-        places = zip(found.starts, found.lengths, strict=True)
-        for member, known in zip(self.members, found.known, strict=True):
+        for member, slot, known in zip(self.members, self._slots, found.known, strict=True):
             if member.column is None:
                 continue
             valid = known & found.matched
             kind = member.kind & ~NULLABLE
             if kind in _INTEGERS:
-                numbers = pl.Series(member.column, _integers(next(integers), valid))
+                numbers = pl.Series(member.column, _integers(found.integers[slot], valid))
                 yield numbers.cast(pl.Boolean) if kind == FLAG else numbers
                 continue
-            texts = pl.Series(member.column, _texts(*next(places), data, valid))
+            starts, lengths = found.starts[slot], found.lengths[slot]
+            if member.spelling is not None:
+                read, certain = instants(Places(starts, lengths, data, valid), member.spelling)
+                found.matched[:] &= certain | ~valid
+                yield pl.Series(member.column, _integers(read, valid & certain))
+                continue
+            texts = pl.Series(member.column, _texts(starts, lengths, data, valid))
             # The loop has counted the digits, so that nothing is rounded.
             yield texts if member.type_ is None else texts.cast(dtype_of(member.type_))
 
@@ -141,35 +117,45 @@ class Layout:
         return sum(member.kind & ~NULLABLE in kinds for member in self.members)
 
     @cached_property
-    def _program(self) -> tuple[Bytes, Bytes, Ints, Ints]:
-        """The kinds of the members, their names in one piece, and where each of them ends.
+    def _program(self) -> Program:
+        members = self.members
+        names = ["" if one.name is None else f'"{one.name}":' for one in members]
+        encoded = [name.encode() for name in names]
+        decimals = [one.type_ for one in members]
+        digits = [(0, 0) if d is None else (d.precision - d.scale, d.scale) for d in decimals]
+        return (
+            np.array([one.kind for one in members], np.uint8),
+            np.array([ord(",") * one.follows for one in members], np.uint8),
+            np.frombuffer(b"".join(encoded), np.uint8),
+            np.cumsum([len(name) for name in encoded], dtype=np.int64),
+            np.array(self._closers, np.int64),
+            np.array(self._slots, np.int64),
+            np.array(digits, np.int64),
+        )
 
-        Of decimals, how many digits they may have before and after the point, too.
-        """
-        kinds = np.array([member.kind for member in self.members], np.uint8)
-        names = [f'"{member.name}":'.encode() for member in self.members]
-        ends = np.cumsum([len(name) for name in names], dtype=np.int64)
-        places = np.zeros((len(self.members), 2), np.int64)
+    @cached_property
+    def _closers(self) -> list[int]:
+        """Of what a member opens, where it is closed; of others, the member itself."""
+        found, opened = [*range(len(self.members))], list[int]()
         for number, member in enumerate(self.members):
-            if (type_ := member.type_) is not None:
-                places[number] = type_.precision - type_.scale, type_.scale
-        return kinds, np.frombuffer(b"".join(names), np.uint8), ends, places
+            kind = member.kind & ~NULLABLE
+            if kind in (OBJECT, ARRAY):
+                opened.append(number)
+            elif kind in (OBJECT_END, ARRAY_END):
+                found[opened.pop()] = number
+        return found
 
-
-def _member(name: str, rules: ValueRules) -> Member:
-    time = rules.event_time
-    if name == time.field and rules.time is None:
-        kind = INSTANT if time.unit == "iso" else INTEGER
-        return Member(name, kind, WRITTEN_TIME)
-    if name not in rules.fields:
-        return Member(name, IGNORED, None)
-    type_ = rules.fields[name]
-    if type_.kind == "timestamp":
-        kind = INSTANT if time.unit == "iso" else INTEGER
-    else:
-        kind = _KIND[type_.kind]
-    digits = type_ if type_.kind == "decimal" else None
-    return Member(name, kind | (NULLABLE if type_.nullable else 0), field_column(name), digits)
+    @cached_property
+    def _slots(self) -> list[int]:
+        """The row that each member fills, among those of its sort; of others, 0."""
+        slots = list[int]()
+        counts = dict.fromkeys((_INTEGERS, _PLACES), 0)
+        for member in self.members:
+            sort = next((one for one in counts if member.kind & ~NULLABLE in one), None)
+            slots.append(0 if sort is None else counts[sort])
+            if sort is not None:
+                counts[sort] += 1
+        return slots
 
 
 def _integers(values: Ints, valid: Flags) -> pa.Array:
@@ -180,9 +166,9 @@ def _integers(values: Ints, valid: Flags) -> pa.Array:
 def _texts(starts: Ints, lengths: Ints, data: Bytes, valid: Flags) -> pa.Array:
     if not valid.all():
         starts, lengths = np.where(valid, starts, 0), np.where(valid, lengths, 0)
-    views = np.empty((len(starts), _VIEW_BYTES), np.uint8)
-    shapes.view(starts, lengths, data, views)
-    buffers = [_bits(valid), pa.py_buffer(views), pa.py_buffer(data)]
+    found = np.empty((len(starts), _VIEW_BYTES), np.uint8)
+    views.view(starts, lengths, data, found)
+    buffers = [_bits(valid), pa.py_buffer(found), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.string_view(), len(starts), buffers)
 
 

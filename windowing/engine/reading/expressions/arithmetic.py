@@ -73,8 +73,3 @@ def finite(numbers: Floats) -> Computed:
 def float_operation(operation: Callable[..., Floats]) -> Callable[..., Computed]:
     """Return an operation on floats that fails where its result is not finite."""
     return lambda *numbers: finite(operation(*numbers))
-
-
-def divide_floats(left: Floats, right: Floats) -> Computed:
-    """Divide; by zero is a failure, whatever is divided."""
-    return finite(left / right)

@@ -227,7 +227,7 @@ def _exactly(text: str, scale: int) -> int:
     kept = whole + scale + 1
     if whole > PRECISION_MAX:
         return LIMIT
-    number: int = (int(digits[:kept].ljust(kept, "0")) + 5) // 10 if kept > 0 else 0
+    number = (int(digits[:kept].ljust(kept, "0")) + 5) // 10 if kept > 0 else 0
     return -number if sign else number
 
 

@@ -1,7 +1,8 @@
 """Three-valued logic, and what decides between values.
 
 AND, OR, CASE and coalesce compute all their arguments for all rows and then take, row by row, what
-evaluation from left to right takes: the failure of an argument that is not reached is dropped.
+evaluation from left to right takes: the failure of an argument that is not reached is dropped. One
+that is reached stays, whatever follows.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ def disjunction(*arguments: Vector) -> Vector:
 
 
 def _decided(arguments: tuple[Vector, ...], *, by: bool) -> Vector:
-    open_, null, failed = _ALL, _NONE, _NONE
+    open_ = _ALL
+    null: Mask = None
+    failed: Mask = None
     for argument in arguments:
-        decides = argument.values if by else ~argument.values
-        decides = _but(decides, argument.null, argument.failed)
-        failed = failed | _within(open_, argument.failed)
-        if argument.null is not None:
-            null = null | argument.null
-        open_ = _but(open_ & ~decides, argument.failed)
+        decides = _but(argument.values if by else ~argument.values, argument.null)
+        failed = any_of(failed, _inside(open_, argument.failed))
+        null = any_of(null, argument.null)
+        open_ = open_ & ~decides
     # What is open at the end has the other value, if nothing was null.
     values = open_ if not by else ~open_
-    return Vector(values, _some(null & open_), _some(failed))
+    return Vector(values, _inside(open_, null), failed)
 
 
 def negation(argument: Vector) -> Vector:
@@ -65,9 +66,9 @@ def case(*arguments: Vector) -> Vector:
     failed: Mask = None
     for condition, value in zip(branches[::2], branches[1::2], strict=True):
         failed = any_of(failed, _inside(open_, condition.failed))
-        holds = open_ & _but(condition.values, condition.null, condition.failed)
+        holds = open_ & _but(condition.values, condition.null)
         taken.append((holds, value))
-        open_ = _but(open_ & ~holds, condition.failed)
+        open_ = open_ & ~holds
     return _chosen(taken, open_, otherwise, failed)
 
 
@@ -77,7 +78,7 @@ def coalesce(*arguments: Vector) -> Vector:
     open_, taken = _ALL, list[tuple[Bools, Vector]]()
     for argument in first:
         null = _NONE if argument.null is None else argument.null
-        passed = open_ & _but(null, argument.failed)
+        passed = open_ & _but(null, argument.failed)  # what failed may be marked as null, too
         taken.append((open_ & ~passed, argument))
         open_ = passed
     return _chosen(taken, open_, last, None)
@@ -141,20 +142,10 @@ def all_evaluated(kernel: Callable[..., Vector]) -> Callable[..., Vector]:
     return evaluated
 
 
-def _but(mask: Bools, *excluded: Mask) -> Bools:
-    for rows in excluded:
-        if rows is not None:
-            mask = mask & ~rows
-    return mask
-
-
-def _within(mask: Bools, rows: Mask) -> Bools:
-    return _NONE if rows is None else mask & rows
+def _but(mask: Bools, excluded: Mask) -> Bools:
+    return mask if excluded is None else mask & ~excluded
 
 
 def _inside(mask: Bools, rows: Mask) -> Mask:
     return None if rows is None else mask & rows
 
-
-def _some(mask: Bools) -> Mask:
-    return mask if mask.any() else None

@@ -177,7 +177,8 @@ def stored(vector: Vector, kind: FieldType, rows: int) -> tuple[pl.Series, pl.Se
 def _unset(bitmap: Any, rows: slice) -> Bools:
     """Return which bits of Arrow's are 0."""
     octets = np.frombuffer(bitmap, np.uint8)
-    return np.unpackbits(octets, count=rows.stop, bitorder="little")[rows] == 0
+    unset: Bools = np.unpackbits(octets, count=rows.stop, bitorder="little")[rows] == 0
+    return unset
 
 
 def _stretched(values: NDArray[Any], rows: int) -> NDArray[Any]:

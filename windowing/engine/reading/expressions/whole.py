@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 Exact = NDArray[np.object_]
 """Python's integers."""
 
-LIMIT: Final = 10**PRECISION_MAX
+LIMIT: Final[int] = 10**PRECISION_MAX
 """The smallest number that has too many digits."""
 _WORD: Final = 1 << 64
 
