@@ -148,4 +148,3 @@ def _but(mask: Bools, excluded: Mask) -> Bools:
 
 def _inside(mask: Bools, rows: Mask) -> Mask:
     return None if rows is None else mask & rows
-
