@@ -24,7 +24,8 @@ from windowing.engine.storage.groups import Groups
 from windowing.engine.wids import Flags
 from windowing.engine.windows.part import LanePart, Scan
 from windowing.engine.windows.refusing import Refusing
-from windowing.model.fields import SPREAD, Aggregate
+from windowing.model.fields import Aggregate
+from windowing.model.functions import SPREAD
 
 
 # `argmax` that picks the last of equal values in canonical order. How one gets it: the whole sort

@@ -27,6 +27,7 @@ from chaos.readers.output import (
 )
 from chaos.readers.reader import columns, reader
 from windowing.model.fates import counted
+from windowing.model.fields import ValueType
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
@@ -35,7 +36,13 @@ from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
 MICROSECONDS: LiteralString = "(extract(epoch from {}) * 1000000)::bigint"
 """SQL expression of an instant in microseconds since 1970."""
 
+_LIST_OF_MICROSECONDS: LiteralString = (
+    "(select array_agg((extract(epoch from one) * 1000000)::bigint order by at)"
+    " from unnest({}) with ordinality as of_list(one, at))"
+)
+
 _TYPES: Final = {
+    "date": pa.date32(),
     "bool": pa.bool_(),
     "int4": pa.int32(),
     "int8": pa.int64(),
@@ -155,7 +162,14 @@ def _rows(
     overflow_mark = ["overflow"] if query.may_overflow(pipeline.source.fields) else []
     there = (*query.marks, *overflow_mark)
     fields = tuple(dict.fromkeys(query.key))  # PATTR may be in group_by too
-    columns = sql.SQL(", ").join(map(sql.Identifier, (*fields, *query.shows)))
+    types = pipeline.source.fields
+    of_key, of_values = query.key_types(types), query.value_types(types)
+    columns = sql.SQL(", ").join(
+        [
+            *(_as_in_rows(name, ValueType.of(of_key[name])) for name in fields),
+            *(_as_in_rows(name, of_values[name]) for name in query.shows),
+        ]
+    )
     statement = sql.SQL(
         "select query, window_id, {}, {}, pane, revision, records, offsets, {}, {} from {}"
         " where {} and pane <> 'early' and query = %s"
@@ -199,6 +213,16 @@ def _rows(
             overflow=tuple(restored(overflow or [])),
         )
         yield row_identity(row), row_line(row)
+
+
+def _as_in_rows(name: str, type_: ValueType) -> sql.Composed:
+    """Return a column as rows show its values."""
+    plain = {"timestamp": MICROSECONDS, "date": "{}::text"}.get(type_.kind, "{}")
+    if type_.kind == "timestamp" and type_.many:
+        plain = _LIST_OF_MICROSECONDS
+    elif type_.kind == "date" and type_.many:
+        plain = "{}::text[]"
+    return sql.SQL(plain).format(sql.Identifier(name))
 
 
 def _mark(mark: str, there: Iterable[str]) -> sql.Composable:

@@ -12,8 +12,8 @@ from typing import Any, Final, get_args
 
 from chaos.simulator.case import Case, FailureKind, PlannedBatch, record
 from windowing.engine.tuning import Tuning
-from windowing.model.fields import SIGNATURES
 from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.functions import SIGNATURES
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -77,7 +77,7 @@ def plot(
         PlotError: there is no such aggregate, it has no numbers, or no window is final.
         PictureError, WriteError: of `jobs.tools.picture_file.save`.
     """
-    final = final_windows(query, rows)
+    final = [*map(_of_numbers(pipeline, query), final_windows(query, rows))]
     name = _chosen(query, final, value)
     windows = _frame(final, name)
     timed = _is_timed(pipeline, query)
@@ -88,6 +88,23 @@ def plot(
     revised = int(shown["revised"].sum())
     left_out = len(final) - shown.height
     return PictureSummary(name, spell(min(ends)), spell(max(ends)), len(ends), revised, left_out)
+
+
+def _of_numbers(
+    pipeline: Pipeline, query: Flow
+) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """Return a function that gives a row with decimals, which it has as texts, as doubles."""
+    types = query.value_types(pipeline.source.fields).items()
+    decimals = {name for name, type_ in types if type_.kind == "decimal" and not type_.many}
+
+    def numbered(row: Mapping[str, Any]) -> Mapping[str, Any]:
+        found = {
+            name: float(value) if name in decimals and value is not None else value
+            for name, value in row["values"].items()
+        }
+        return {**row, "values": found}
+
+    return numbered if decimals else lambda row: row
 
 
 def final_windows(query: Flow, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

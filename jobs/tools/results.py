@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +70,8 @@ def columns_of(rows: pl.DataFrame) -> dict[str, list[str]]:
 def _cell(value: object) -> str:
     if value is None:
         return "–"
-    return value if isinstance(value, str) else json.dumps(_json(value), ensure_ascii=False)
+    plain = _json(value)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
 def format_of(path: Path) -> str:
@@ -131,4 +134,6 @@ def _json(value: Any) -> Any:
         return [_json(part) for part in value]
     if isinstance(value, float) and math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    return value
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return value.isoformat() if isinstance(value, date) else value

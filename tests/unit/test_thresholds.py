@@ -28,6 +28,7 @@ FACTS = {
     ("engine/aggregates/exact.py", "half"): "half of a number of bits",
     ("engine/aggregates/sketches.py", "_hash"): "bits of a byte",
     ("engine/aggregates/sums.py", "of"): "a square of 128 bits has four limbs of 32",
+    ("engine/aggregates/sums.py", "WIDE_LIMBS"): "a decimal of 128 bits has four limbs of 32",
     ("engine/convert.py", "_DIGITS"): "how much of a digest is shown",
     ("engine/early.py", "_NEVER"): "the largest integer of 64 bits",
     ("engine/families/grids.py", "FAR"): "no instant that is legal lies so far away",

@@ -14,8 +14,9 @@ from windowing.explain.words import context_of, memory_bound, partial_bytes, spe
 from windowing.model.computed import BAD_EXPRESSION, warning
 from windowing.model.control import ControlRule
 from windowing.model.emission import Early
-from windowing.model.fields import SIGNATURES, Aggregate
+from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Pipeline, Query, Source
+from windowing.model.functions import SIGNATURES
 from windowing.model.lengths import spell_instant, spell_us
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from windowing.engine.aggregates.exact import WIDE_LIMBS
 from windowing.engine.aggregates.sums import wide
-from windowing.model.fields import SIGNATURES, Aggregate
+from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Query, Source
+from windowing.model.functions import SIGNATURES
 from windowing.model.lengths import spell_us
 from windowing.model.windows.traits import Ends, Order
 from windowing.model.windows.window import ROW_NUM, Spell, Window

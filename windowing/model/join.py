@@ -24,7 +24,7 @@ from windowing.model.paths import PATH, named
 from windowing.model.progress import Slack
 from windowing.model.reading import JSON
 from windowing.model.source import Source
-from windowing.model.types import FieldType
+from windowing.model.types import FieldType, Kind
 from windowing.model.windows.policy import WindowClause
 
 Side = Literal["left", "right"]
@@ -140,8 +140,7 @@ _COMPARED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("int", "float", "decimal", "timestamp"), "number"),
 }
 """What values are compared as; others are not alike."""
-_ROUNDED: Final = {"decimal", "float"}
-"""What would be compared as rounded."""
+_OF_CONSTANTS: Final[Mapping[type, Kind]] = {int: "int", float: "float", str: "string"}
 
 
 class Join(SpecModel):
@@ -247,11 +246,15 @@ class Join(SpecModel):
         of_second = (
             self.type_of(second).kind
             if isinstance(second, Operand)
-            else "string"
-            if isinstance(second, str)
-            else "int"
+            else _OF_CONSTANTS[type(second)]
         )
-        if _COMPARED[of_first] != _COMPARED[of_second] or {of_first, of_second} == _ROUNDED:
+        alike = _COMPARED[of_first] == _COMPARED[of_second]
+        if "decimal" in (of_first, of_second):
+            # Exactly, and in columns of one scale.
+            alike = of_second == "int" if not isinstance(second, Operand) else of_first == of_second
+            if alike and isinstance(second, Operand):
+                alike = self.type_of(comparison.first).scale == self.type_of(second).scale
+        if not alike:
             msg = f"where: {comparison.first.name} is {of_first}, and is compared with {of_second}"
             raise ValueError(msg)
 

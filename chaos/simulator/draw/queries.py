@@ -10,7 +10,8 @@ from typing import Any
 from chaos.simulator.draw.clock import Clock
 from chaos.simulator.draw.windows import UNIT, draw_own, draw_window, with_gaps
 from chaos.simulator.draw.wish import NO_UPDATE, ORDER_FREE, Wish, order_free, own_kinds
-from windowing.model.fields import SIGNATURES, parse_aggregate
+from windowing.model.fields import parse_aggregate
+from windowing.model.functions import SIGNATURES
 
 _PLAIN = (
     *("count", "sum(v)", "mean(v)", "min(v)", "max(v)", "sum(x)", "mean(x)", "min(x)", "max(x)"),

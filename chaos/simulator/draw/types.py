@@ -10,7 +10,7 @@ import re
 from decimal import Decimal
 from typing import Any, Final
 
-from windowing.model.fields import MEAN_PLACES, NARROW_MAX
+from windowing.model.functions import MEAN_PLACES, NARROW_MAX
 from windowing.model.types import PRECISION_MAX, FieldType, parse_field_type
 
 MONEY, TRUTH, DAY, INSTANT = "money", "truth", "day", "moment"

@@ -11,7 +11,8 @@ import yaml
 from tests.strategies import HARD_FLOATS, Entry
 from windowing.engine.reading.batches import batches, interleave
 from windowing.model import Pipeline, parse_pipeline
-from windowing.model.fields import SIGNATURES, usage
+from windowing.model.fields import usage
+from windowing.model.functions import SIGNATURES
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.runtime.local import run
 from windowing.semantics import evaluate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,11 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.readers.log import LogRecord
+from chaos.readers.output import output_of
+from chaos.verdict.in_parts import Means
+from chaos.verdict.verify import verify
 from windowing.engine.reading.batches import batches, interleave
 from windowing.engine.reading.decimals import read_decimal
 from windowing.engine.reading.objects import BadValue, parse_object
 from windowing.model import Pipeline, parse_pipeline
-from windowing.model.rows import dead_letter_lines, row_lines
+from windowing.model.rows import dead_letter_lines, row_lines, row_order
 from windowing.model.types import FieldType
 from windowing.runtime.local import run
 from windowing.semantics import evaluate
@@ -169,6 +173,33 @@ def test_a_sum_beyond_38_digits_is_null_and_named() -> None:
         assert row.values["s"] == (None if total is None else Decimal(total))
         assert row.overflow == (("s",) if total is None else ())
         assert list(row_lines([row])) == list(row_lines(evaluate(pipeline, log).rows))
+
+
+def test_a_file_is_verified_in_the_order_of_its_keys() -> None:
+    query = {
+        "window": "RANGE 9 us SLIDE 9 us WATTR ts",
+        "group_by": ["money", "ok"],
+        "aggregates": {"n": "count", "w": "max(wide)"},
+    }
+    pipeline = pipeline_of({"q": query})
+    values = [
+        f'{{"ts":1,"money":{money},"ok":{ok},"wide":{money}}}'
+        for money in ("9.00", "10.00", "-1", "null")
+        for ok in ("true", "false")
+    ]
+    log = [LogRecord("s", 0, n, value.encode(), None, None) for n, value in enumerate(values)]
+    log += [LogRecord("s", lane, 9, None, b'{"end":true}', None) for lane in (0, 1)]
+    found = run(pipeline, batches(log, 3))
+    rows = sorted(found.rows, key=row_order)
+    output = replace(output_of(rows, found.dead_letters, "file"), ordered=True)
+    verdict = verify(pipeline, log, output, Means(memory_bytes=1))
+    assert verdict.ok, verdict
+    assert [row.key for row in rows][::2] == [
+        (None, False),
+        (Decimal("-1.00"), False),
+        (Decimal("9.00"), False),
+        (Decimal("10.00"), False),
+    ]
 
 
 NUMBERS = st.from_regex(

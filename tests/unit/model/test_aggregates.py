@@ -10,9 +10,7 @@ import pytest
 
 from windowing.model import PipelineError, parse_pipeline
 from windowing.model.fields import (
-    SIGNATURES,
     Aggregate,
-    Function,
     ValueType,
     check_aggregate,
     parse_aggregate,
@@ -20,6 +18,7 @@ from windowing.model.fields import (
     value_type,
 )
 from windowing.model.file.user_code import check_user_code
+from windowing.model.functions import SIGNATURES, Function
 from windowing.model.types import FieldType
 
 FIELDS = {"v": FieldType("int"), "x": FieldType("float"), "s": FieldType("string")}

@@ -26,15 +26,9 @@ from windowing.engine.effects import took_effect
 from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.engine.storage.groups import Groups
 from windowing.model import Query
-from windowing.model.fields import (
-    MEAN_PLACES,
-    SPREAD,
-    Aggregate,
-    ValueType,
-    may_overflow,
-    value_type,
-)
+from windowing.model.fields import Aggregate, ValueType, may_overflow, value_type
 from windowing.model.file.pipeline import Source
+from windowing.model.functions import MEAN_PLACES, SPREAD
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.rows import Value
 from windowing.model.types import FieldType

@@ -37,7 +37,7 @@ from windowing.engine.aggregates.exact import (
     words_of_decimals,
 )
 from windowing.engine.columns import state_column
-from windowing.model.fields import NARROW_MAX, SPREAD
+from windowing.model.functions import NARROW_MAX, SPREAD
 from windowing.model.types import PRECISION_MAX, FieldType
 
 _BEYOND: Final = 10**PRECISION_MAX

@@ -64,13 +64,11 @@ def read(
     """Read objects without more space than one after each colon and comma.
 
     Args:
-        offsets: where each object begins in `data`, and the last one ends.
-        data: their bytes.
+        offsets: where each object begins in `data`, their bytes, and the last one ends.
         program: the members.
         digits: integers with more are not of this shape.
         integers: to be filled, a row for each integer.
-        starts: to be filled, a row for each place in `data`: where it begins.
-        lengths: to be filled, a row for each place: how long it is.
+        starts, lengths: to be filled, a row for each place in `data`: where it is.
         known: to be filled, a row for each member: whether it is not null.
         matched: to be filled: which objects have this shape; of others nothing is known.
     """

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
-import polars as pl
-
 from windowing.engine.reading.objects import BadValue, exact_number
-from windowing.model.types import PRECISION_MAX, FieldType
+from windowing.model.types import FieldType
 
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 """The spelling of a JSON number."""
@@ -46,8 +43,3 @@ def _rule(precision: int, scale: int) -> tuple[Decimal, Context]:
     """Return the last place of a type, and a context which refuses what has more digits."""
     exactly = Context(prec=precision, traps=[Inexact, InvalidOperation])
     return Decimal((0, (1,), -scale)), exactly
-
-
-def decimal_column(name: str, values: Iterable[Decimal | None], scale: int) -> pl.Series:
-    """Return decimals of this scale as a column."""
-    return pl.Series(name, values, dtype=pl.Decimal(PRECISION_MAX, scale))

@@ -38,7 +38,7 @@ from windowing.engine.windows.evaluation import ONE_BY_ONE, Evaluation, Keeps
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.results import Results
 from windowing.model import Pipeline
-from windowing.model.fields import SIGNATURES
+from windowing.model.functions import SIGNATURES
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep
 from windowing.model.windows.policy import Time

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from windowing.model.fields import Function
 from windowing.model.flow import StreamFlow
+from windowing.model.functions import Function
 from windowing.model.record import Place, Value
 
 State = Any
