@@ -16,13 +16,7 @@ from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.functions import SIGNATURES
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
-from windowing.model.operators.steps import (
-    AggregateStep,
-    DedupStep,
-    Punctuate,
-    SortStep,
-    UserStep,
-)
+from windowing.model.operators.steps import AggregateStep, DedupStep, Punctuate, SortStep, UserStep
 from windowing.model.progress import (
     Adaptive,
     Disorder,
@@ -36,12 +30,7 @@ from windowing.model.query import Flow, JoinQuery
 from windowing.model.rules import in_log_order
 from windowing.model.source import Source
 from windowing.model.windows.activity import Activity
-from windowing.model.windows.policy import (
-    PartitionAge,
-    PartitionCount,
-    TupleCount,
-    WindowClause,
-)
+from windowing.model.windows.policy import PartitionAge, PartitionCount, TupleCount, WindowClause
 from windowing.model.windows.window import Window
 from windowing.semantics.arrivals import follow
 from windowing.semantics.values import ValueReader

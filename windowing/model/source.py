@@ -10,23 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    PrivateAttr,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from windowing.model.added_lanes import AddedLane, parse_added_lanes
-from windowing.model.computed import (
-    Computation,
-    metadata_in,
-    of_steps,
-    of_time,
-    warning,
-)
+from windowing.model.computed import Computation, metadata_in, of_steps, of_time, warning
 from windowing.model.control import ControlRule, parse_control_rule
 from windowing.model.duplicates import DuplicatesRule
 from windowing.model.emission import PositiveDuration

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.reading import plain_python
+from tests.unit.reading.cases import cases
+from tests.unit.reading.plain_python import Case
 from tests.unit.slackwater.test_run import command
 
 FOLDERS = (Path("tests/data/reports"), Path("tests/data/reading"))
@@ -48,8 +49,8 @@ def test_each_says_what_it_needs_and_has_no_file_that_is_not_judged(folder: Path
     assert names <= {"need.md", "pipeline.yml", "events.jsonl", *judged}
 
 
-@pytest.mark.parametrize("case", [*plain_python.cases()], ids=lambda case: case.name)
-def test_plain_python_computes_what_is_recorded(case: plain_python.Case) -> None:
+@pytest.mark.parametrize("case", [*cases()], ids=lambda case: case.name)
+def test_plain_python_computes_what_is_recorded(case: Case) -> None:
     files = case.files()
     recorded = {path.name: path.read_text() for path in (FOLDERS[1] / case.name).iterdir()}
     assert files == recorded
