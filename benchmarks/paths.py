@@ -220,7 +220,7 @@ def of_built_in(rows: DataFrame, case: Case) -> DataFrame:
 
 
 def comparable(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return `ROW`s in one order, money in cents, without the windows of records that end others."""
+    """Return `ROW`s in one order, money in cents, without windows of records that end others."""
     cents = rows.with_columns(pl.selectors.decimal() * 100)
     rows = cents.select(pl.col(name).cast(type_) for name, type_ in ROW.items())
     return rows.filter(pl.col("end_us") < END_US).sort("start_us", "key")
