@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.events import DELAY_MS_MAX, LANES, Load, dataset
+from benchmarks.events import DELAY_MS_MAX, LANES, Load, Shape, dataset
 from windowing.engine.plan import plan_of
 from windowing.model import Pipeline, parse_pipeline
 
@@ -46,6 +46,7 @@ class Case:
         title: what a reader of the table sees.
         from_topic: whether the events come from a Kafka topic and the rows go into a Delta table;
             else they come from files, and every row is read and discarded.
+        shape: of the values.
     """
 
     name: str
@@ -54,17 +55,18 @@ class Case:
     keys: int = 10_000
     events: int = EVENTS
     from_topic: bool = False
+    shape: Shape = "flat"
 
     def data(self, folder: Path, events: int, batches: int) -> Path:
         """Return the folder of this case's events, written if it is not there yet.
 
         There are `events` of them, at the density of `EVENTS` in two hours, cut into `batches`.
         """
-        return dataset(folder, Load.dense(events, batches, self.keys))
+        return dataset(folder, Load.dense(events, batches, self.keys, self.shape))
 
     def small_data(self, folder: Path, events: int) -> Path:
         """Return the folder of a smaller, hard set over the same two hours, to compare results."""
-        return dataset(folder, Load(events, batches=4, keys=self.keys, hard=True))
+        return dataset(folder, Load(events, batches=4, keys=self.keys, hard=True, shape=self.shape))
 
 
 CASES = (
@@ -78,13 +80,38 @@ CASES = (
         Sliding(10, 1),
         from_topic=True,
     ),
+    Case(
+        "kafka_nested_sliding_10_1",
+        "Kafka to Delta, nested, filtered, derived, money, sliding 10 / 1 min",
+        Sliding(10, 1),
+        from_topic=True,
+        shape="nested",
+    ),
     Case("million_keys", "1 M keys, tumbling 1 min", Sliding(1, 1), keys=1_000_000),
 )
 CASE = {case.name: case for case in CASES}
 
 
+_FLAT = """
+  fields: {key: string, amount: int}"""
+_NESTED = """
+  fields: {customer.name: string, customer.country: string, order.price: "decimal(12,2)",
+    order.quantity: int, paid: bool}
+  derive:
+    net: order.price * order.quantity
+    market: upper(substr(customer.country, 1, 2))
+  where: paid AND market <> 'XX'"""
+_READING: dict[Shape, str] = {"flat": _FLAT, "nested": _NESTED}
+_QUERY: dict[Shape, tuple[str, str, str]] = {
+    "flat": ("key", "amount", "amount"),
+    "nested": ("customer.name", "net", "order.price"),
+}
+"""The key, what is summed, and of what there is a maximum."""
+
+
 def pipeline_of(case: Case, topic: str = "events") -> Pipeline:
     """Return a case as a pipeline over a topic."""
+    key, summed, largest = _QUERY[case.shape]
     return parse_pipeline(
         f"""
 name: benchmark
@@ -92,14 +119,13 @@ source:
   topic: {topic}
   partitions: {LANES}
   format: json
-  event_time: {{field: ts, unit: ms}}
-  fields: {{key: string, amount: int}}
+  event_time: {{field: ts, unit: ms}}{_READING[case.shape]}
   disorder: {{slack: {DELAY_MS_MAX // 1000} seconds}}
 queries:
   windows:
     window: {case.window.clause}
-    group_by: [key]
-    aggregates: {{n: count, total: sum(amount), largest: max(amount)}}
+    group_by: [{key}]
+    aggregates: {{n: count, total: sum({summed}), largest: max({largest})}}
 sink: {{table: benchmark}}
 """,
         file="benchmark.yml",

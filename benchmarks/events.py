@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,8 @@ from numpy.typing import NDArray
 from chaos.simulator.draw.values import Values
 
 Ints = NDArray[np.int64]
+Shape = Literal["flat", "nested"]
+"""Of the values: three members, or two objects with prices, of which a third is filtered."""
 
 LANES = 4
 ZIPF = 1.1
@@ -58,16 +61,18 @@ class Load:
     keys: int = 10_000
     span_ms: int = SPAN_MS
     hard: bool = False
+    shape: Shape = "flat"
 
     @classmethod
-    def dense(cls, events: int, batches: int, keys: int) -> Load:
+    def dense(cls, events: int, batches: int, keys: int, shape: Shape) -> Load:
         """Return a load of `DENSITY` events per second, however many there are."""
-        return cls(events, batches, keys, events * 1_000 // DENSITY)
+        span_ms = events * 1_000 // DENSITY
+        return cls(events, batches, keys, span_ms, shape=shape)
 
     @property
     def name(self) -> str:
         """The name of its folder."""
-        kind = "-hard" if self.hard else ""
+        kind = ("-hard" if self.hard else "") + ("" if self.shape == "flat" else f"-{self.shape}")
         return f"{self.events}-in-{self.batches}-{self.keys}-keys-{self.span_ms}-ms{kind}"
 
 
@@ -78,7 +83,8 @@ def dataset(folder: Path, load: Load) -> Path:
         target.mkdir(parents=True, exist_ok=True)
         offsets, spelled = np.zeros(LANES, dtype=np.int64), _hard(load) if load.hard else _usual
         for number, (lane, ts_ms, key, amount) in enumerate(_batches(load)):
-            _write(target, number, offsets, _frame(lane, ts_ms, *spelled(key, amount)))
+            frame = _frame(lane, ts_ms, *spelled(key, amount))
+            _write(target, number, offsets, _VALUES[load.shape](frame))
         (target / "_SUCCESS").touch()
     return target
 
@@ -158,10 +164,32 @@ def _frame(lane: Ints, ts_ms: Ints, key: pl.Series, amount: Ints) -> pl.DataFram
         schema_overrides={"partition": pl.Int32},
     ).with_columns(arrival=pl.int_range(pl.len()))
     return frame.with_columns(
-        value=pl.struct("ts", "key", "amount").struct.json_encode().cast(pl.Binary),
-        control=pl.lit(None, dtype=pl.Binary),
-        append_us=pl.lit(None, dtype=pl.Int64),
+        control=pl.lit(None, dtype=pl.Binary), append_us=pl.lit(None, dtype=pl.Int64)
     )
+
+
+def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+    return _valued(frame, pl.struct("ts", "key", "amount"))
+
+
+def _nested(frame: pl.DataFrame) -> pl.DataFrame:
+    """Give prices in cents as text, as shops send them; a third of the orders is not paid."""
+    amount = pl.col("amount") % 1_000_000
+    price = pl.format("{}.{}", amount // 100, (amount % 100).cast(pl.String).str.zfill(2))
+    country = pl.when(amount % 7 == 0).then(pl.lit("de")).otherwise(pl.lit("dk"))
+    customer = pl.struct(pl.col("key").alias("name"), country.alias("country"))
+    order = pl.struct(price.alias("price"), (amount % 5 + 1).alias("quantity"))
+    paid = amount % 3 != 1
+    return _valued(
+        frame, pl.struct("ts", customer.alias("customer"), order.alias("order"), paid.alias("paid"))
+    )
+
+
+def _valued(frame: pl.DataFrame, value: pl.Expr) -> pl.DataFrame:
+    return frame.with_columns(value=value.struct.json_encode().cast(pl.Binary))
+
+
+_VALUES: dict[Shape, Callable[[pl.DataFrame], pl.DataFrame]] = {"flat": _flat, "nested": _nested}
 
 
 def _write(target: Path, number: int, offsets: Ints, frame: pl.DataFrame) -> None:

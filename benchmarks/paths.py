@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from pyspark.sql.streaming import DataStreamWriter
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from benchmarks.cases import Case, Sessions, is_fused, pipeline_of
-from benchmarks.events import DELAY_MS_MAX, END_US, LANES, events_of
+from benchmarks.events import DELAY_MS_MAX, END_US, LANES, Shape, events_of
 from windowing.engine.plan import plan_of
 from windowing.spark import limit_batches, parquet_files, windowed
 from windowing.spark.plan import RAW_SCHEMA, emissions, store_of_key
@@ -151,10 +151,7 @@ def built_in(rows: DataFrame, case: Case) -> DataFrame:
 
     `rows` have the JSON text of each event as `value`.
     """
-    event = F.from_json(F.col("value").cast("string"), "ts long, key string, amount long")
-    rows = rows.select(event.alias("event")).select(
-        F.timestamp_millis("event.ts").alias("time"), "event.key", "event.amount"
-    )
+    rows = _READ[case.shape](rows)
     if isinstance(case.window, Sessions):
         window = F.session_window("time", f"{case.window.gap_ms - 1} milliseconds")
     else:
@@ -162,13 +159,41 @@ def built_in(rows: DataFrame, case: Case) -> DataFrame:
         window = F.window("time", f"{length} minutes", f"{slide} minutes")
     return (
         rows.withWatermark("time", f"{DELAY_MS_MAX // 1000} seconds")
+        .where("taken")
         .groupBy(window.alias("window"), "key")
         .agg(
             F.count("*").alias("n"),
             F.sum("amount").alias("total"),
-            F.max("amount").alias("largest"),
+            F.max("price").alias("largest"),
         )
     )
+
+
+def _flat(rows: DataFrame) -> DataFrame:
+    event = F.from_json(F.col("value").cast("string"), "ts long, key string, amount long")
+    return rows.select(event.alias("event")).select(
+        F.timestamp_millis("event.ts").alias("time"),
+        *("event.key", "event.amount", F.col("event.amount").alias("price")),
+        F.lit(True).alias("taken"),
+    )
+
+
+_ORDER = """ts long, customer struct<name: string, country: string>,
+    order struct<price: decimal(12,2), quantity: long>, paid boolean"""
+
+
+def _nested(rows: DataFrame) -> DataFrame:
+    event = F.from_json(F.col("value").cast("string"), _ORDER)
+    return rows.select(event.alias("event")).selectExpr(
+        "timestamp_millis(event.ts) AS time",
+        "event.customer.name AS key",
+        "event.order.price * event.order.quantity AS amount",
+        "event.order.price AS price",
+        "event.paid AND upper(substr(event.customer.country, 1, 2)) <> 'XX' AS taken",
+    )
+
+
+_READ: dict[Shape, Callable[[DataFrame], DataFrame]] = {"flat": _flat, "nested": _nested}
 
 
 def of_windows(rows: DataFrame) -> DataFrame:
@@ -195,8 +220,9 @@ def of_built_in(rows: DataFrame, case: Case) -> DataFrame:
 
 
 def comparable(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return `ROW`s in one order, without windows of the records that only end others."""
-    rows = rows.select(pl.col(name).cast(type_) for name, type_ in ROW.items())
+    """Return `ROW`s in one order, money in cents, without windows of records that end others."""
+    cents = rows.with_columns(pl.selectors.decimal() * 100)
+    rows = cents.select(pl.col(name).cast(type_) for name, type_ in ROW.items())
     return rows.filter(pl.col("end_us") < END_US).sort("start_us", "key")
 
 
