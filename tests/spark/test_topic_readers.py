@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -26,6 +27,7 @@ from jobs.brokers.topics import create_topic, end_offsets
 from tests.unit.chaos.faults.test_faults import Job, context_of
 from tests.unit.chaos.workload.test_own_workload import SHOP
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.metadata import Metadata
 from windowing.semantics import evaluate
 
 # --- topics ----------------------------------------------------------------------------------
@@ -87,11 +89,14 @@ def test_controls_nulls_given_ends_and_foreign_times(kafka_broker: str, topic: s
         producer.send(topic, key=b"k", value=value, partition=1, headers=headers)
     producer.close()
     # The topic has its producers' times, so no broker says when the records were appended.
-    assert list(read_topic(kafka_broker, topic, ends={0: 0, 1: 3})) == [
+    found = list(read_topic(kafka_broker, topic, ends={0: 0, 1: 3}))
+    assert [replace(one, metadata=Metadata()) for one in found] == [
         LogRecord(topic, 1, 0, b"a", None, None),
         LogRecord(topic, 1, 1, None, None, None),
         LogRecord(topic, 1, 2, None, b'{"end":true}', None),
     ]
+    assert {one.metadata.key for one in found} == {b"k"}
+    assert found[0].metadata.headers == (("other", b"x"),)
     assert [one.offset for one in read_topic(kafka_broker, topic)] == [0, 1, 2, 3]
     with pytest.raises(LogError, match=r"has 2 partitions, none of them \[2\]"):
         list(read_topic(kafka_broker, topic, ends={2: 1}))

@@ -132,7 +132,7 @@ def write(rows: DataFrame, folder: str) -> None:
     stream.trigger(availableNow=True).start().awaitTermination()
 
 
-VALUES = {"revenue": ("orders", "cents", "largest"), "visits": ("orders", "coupons")}
+VALUES = {"revenue": ("orders", "cents", "largest", "fees"), "visits": ("orders", "coupons")}
 
 
 def result(row: dict[str, Any]) -> tuple[Any, ...]:
