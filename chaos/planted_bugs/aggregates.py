@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -273,7 +274,10 @@ class PopulationSums(Sums):
 class FoldingAccumulators(Accumulators):
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         values = super()._result(aggregate, partials)
-        return [value or 0 for value in values] if aggregate.function == "sum" else values
+        if aggregate.function != "sum":
+            return values
+        zero = Decimal(0) if any(isinstance(value, Decimal) for value in values) else 0
+        return [zero if value is None else value for value in values]
 
 
 # `top_k` without repeated values. How one gets it: a sorted set as the state.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -15,7 +16,7 @@ from windowing.engine.columns import FATE, KIND, TIME, WARNED, field_column
 from windowing.engine.lane import Lane, LaneState
 from windowing.engine.progress.clock import ClockId, Course, Rows
 from windowing.engine.reading.computing import Judged, computed, judge
-from windowing.engine.reading.expressions import Evaluated, evaluate
+from windowing.engine.reading.expressions import Evaluated, Named, evaluate, evaluate_in_order
 from windowing.engine.reading.pack import BAD, DATA, IGNORED, RawRows
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.storage.frames import where
@@ -113,27 +114,38 @@ class BelievingLane(Lane):
 
 # What is not evaluated fails. How one gets it: every part of an expression is computed for whole
 # columns, and a division by zero anywhere is a failure.
-@planted_in_reading("what_is_not_evaluated_fails", at=f"{_COMPUTING}:evaluate", shows_in=computes)
-def eager(expression: Expression, frame: pl.DataFrame, known: dict[str, FieldType]) -> Evaluated:
-    found = evaluate(expression, frame, known)
-    if not isinstance(expression, Call):
-        return found
-    failed = found.failed
-    for part in expression.arguments:
-        if isinstance(part, Call):
-            failed = failed | eager(part, frame, known).failed
-    return Evaluated(found.values, failed)
+@planted_in_reading(
+    "what_is_not_evaluated_fails", at=f"{_COMPUTING}:evaluate_in_order", shows_in=computes
+)
+def eager(named: Named, frame: pl.DataFrame, known: Mapping[str, FieldType]) -> list[Evaluated]:
+    found = list[Evaluated]()
+    for one, (_, expression) in zip(evaluate_in_order(named, frame, known), named, strict=True):
+        parts = tuple((None, part) for part in _parts(expression))
+        failed = one.failed
+        for part in evaluate_in_order((*named, *parts), frame, known)[len(named) :]:
+            failed = failed | part.failed
+        found.append(Evaluated(one.values, failed))
+    return found
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield argument
+            yield from _parts(argument)
 
 
 # A condition that is null holds. How one gets it: `filter(~condition)` finds what is to go.
-@planted_in_reading("null_condition_holds", at=f"{_COMPUTING}:evaluate", shows_in=computes)
+@planted_in_reading("null_condition_holds", at=f"{_COMPUTING}:evaluate_in_order", shows_in=computes)
 def null_is_true(
-    expression: Expression, frame: pl.DataFrame, known: dict[str, FieldType]
-) -> Evaluated:
-    found = evaluate(expression, frame, known)
-    if found.values.dtype != pl.Boolean:
-        return found
-    return Evaluated(found.values.fill_null(value=True), found.failed)
+    named: Named, frame: pl.DataFrame, known: Mapping[str, FieldType]
+) -> list[Evaluated]:
+    return [
+        Evaluated(one.values.fill_null(value=True), one.failed)
+        if one.values.dtype == pl.Boolean
+        else one
+        for one in evaluate_in_order(named, frame, known)
+    ]
 
 
 def _judged(
@@ -207,7 +219,8 @@ def skipped_as_null(
     return replace(found, columns=whole)
 
 
-# Filtered records that are counted as read by the filter, and again by the lane.
+# Filtered records that are counted as read by the filter, and again by the lane. How one gets it:
+# each part counts what it sees.
 @planted_in_reading(
     "filtered_is_read_twice", at="windowing.engine.tally:Tally.withhold", shows_in=filters
 )

@@ -95,8 +95,9 @@ def cases(
     bad_values: bool = True,
     records_max: int = 40,
     number: bool = False,
+    types: bool = True,
 ) -> Case:
-    """A pipeline and a log for it.
+    """A pipeline and a log for it, without expressions and of one topic.
 
     Args:
         kind: the class of all windows, one of `KINDS`, or `OPERATORS`; for others than sliding
@@ -105,7 +106,9 @@ def cases(
         bad_values: whether spoilt values occur (times out of range and records after the end may
             occur in any case).
         number: some windows lie over a plain number instead of the event time.
+        types: whether decimals, bools, dates and timestamps occur.
     """
+    more = {} if types else {"types": 0.0}
     wish = Wish(
         classes=(kind,),
         number=number,
@@ -120,6 +123,8 @@ def cases(
         one_table=0,
         overflow=0,
         refusals=False,
+        computed=0,
+        **more,
     )
     return _case(draw, wish)
 

@@ -64,7 +64,7 @@ def nested(value: dict[str, Any], source: Source, *, spoilt: bool) -> dict[str, 
 
     If `spoilt`, another thing may be on the way, too.
     """
-    paths = {name: path for name in source.fields if len(path := parse_path(name)) > 1}
+    paths = {name: path for name in source.declared if len(path := parse_path(name)) > 1}
     if not paths:
         return value
     own = random.Random(repr(value))

@@ -184,7 +184,7 @@ BROKEN = {
     "the file is reversed": (SOUND[::-1], "3: offset 2 of m/0 comes after 5"),
     "an offset stands for two records": (
         [*SOUND, line(0, 5, 26)],
-        "6: offset 5 of m/0 was seen before with another value, control or append_us",
+        "6: offset 5 of m/0 was seen before with another value, control, append_us or metadata",
     ),
     "an offset has two append times": (
         [*SOUND, line(0, 5, 25, append_us=7)],

@@ -101,7 +101,7 @@ def test_a_late_partner_takes_back_that_a_record_was_alone() -> None:
     [
         ("topic: r", "topic: l", "both sides read topic 'l'"),
         ("right.w}", "right.z}", "'z' is not under fields"),
-        ("equal: [k]", "equal: {k: w}", "take equal ints or strings"),
+        ("equal: [k]", "equal: {k: w}", "take fields of one type"),
         ("where: []", "where: [left.k < right.w]", "is compared with int"),
         ("where: []", "where: [left.k]", "is not a condition"),
         ("name: j", "name: j\nearly: {records: 2}", "early does not go with join: a pair is whole"),

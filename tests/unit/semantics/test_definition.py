@@ -60,8 +60,8 @@ def test_the_order_between_lanes_means_nothing(case: Case, data: st.DataObject) 
 @given(case=cases())
 def test_records_are_conserved(case: Case) -> None:
     outcome = evaluate(parse_pipeline(case.pipeline), map(entry, case.events))
-    controls = {(e["partition"], e["offset"]) for e in case.events if "control" in e}
-    refused = sum((one.partition, one.offset) in controls for one in outcome.dead)
+    controls = {(e["source"], e["partition"], e["offset"]) for e in case.events if "control" in e}
+    refused = sum((one.source, one.partition, one.offset) in controls for one in outcome.dead)
     for name, counts in outcome.counts.items():
         assert counts.read == sum("control" not in event for event in case.events) + refused
         assert counts.read == counts.total

@@ -250,6 +250,9 @@ def test_every_column_of_every_table_is_documented() -> None:
         "SESSION 1 hour WATTR ts, accumulation: retracting, group_by",
     )
     text = text.replace("delay: float", "delay: int")
+    warns = "rules: [{name: NAME, check: delay < 900, on_fail: warn}]"
+    text = text.replace("  disorder:", f"  where: delay IS NOT NULL\n  {warns}\n  disorder:")
+    assert warns in text
     found = schemas(parse_pipeline(text))
     assert documented("a query's table") == {*found["hourly"].names}
     names = {
