@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event
 from typing import Any
 
+import polars as pl
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
@@ -25,12 +26,13 @@ from jobs.brokers.broker import BrokerError, broker_error
 from jobs.brokers.broker import consumer as make_consumer
 from jobs.brokers.producing import Message, Signer, control_of, send_all
 from jobs.brokers.topics import TopicError, end_offsets
+from windowing.engine.columns import KIND, TIME
 from windowing.engine.reading.control import Control, ControlError, Gate, read_control
-from windowing.engine.reading.objects import BadValue
+from windowing.engine.reading.pack import DATA, RawRows, pack
 from windowing.engine.reading.rules import ValueRules
-from windowing.engine.reading.values import read_value
 from windowing.model import Pipeline
 from windowing.model.lengths import INT64_MIN
+from windowing.model.metadata import Metadata, carried
 from windowing.model.progress import Delays, Heartbeat
 from windowing.model.source import Source
 
@@ -89,6 +91,12 @@ def delays_of(pipeline: Pipeline, given: Delays | None) -> dict[str, Delays]:
     """
     if pipeline.source.control.believe == "none":
         msg = "source.control: none: nobody would believe a heartbeat: write control: bounds"
+        raise HeartbeatError(msg)
+    if pipeline.source.topics is not None:
+        msg = (
+            f"topics {', '.join(pipeline.source.topics)}: heartbeats are written into the "
+            "partitions of one topic: let the producers of several send bounds themselves"
+        )
         raise HeartbeatError(msg)
     disorder = pipeline.source.disorder
     if isinstance(disorder, Heartbeat) == (given is not None):
@@ -170,8 +178,9 @@ class Watch:
 
     def __init__(self, pipeline: Pipeline, consumer: Any) -> None:
         self.seen = PartitionFacts()
-        self._rules = ValueRules.of(pipeline)
-        self._gates = [Gate.of(pipeline, number) for number in range(pipeline.source.partitions)]
+        lanes = range(pipeline.source.partitions)
+        self._rules = [ValueRules.of(pipeline, number) for number in lanes]
+        self._gates = [Gate.of(pipeline, number) for number in lanes]
         self._consumer = consumer
         topic = pipeline.source.topic
         self._lanes = [TopicPartition(topic, p) for p in range(pipeline.source.partitions)]
@@ -203,28 +212,48 @@ class Watch:
         while any(self._consumer.position(lane) < end for lane, end in ends.items()):
             for records in self._consumer.poll(timeout_ms=500).values():
                 moved_s = time.monotonic()
-                for record in records:
-                    self._take(record)
+                self._take(records)
             if time.monotonic() - moved_s > _STALL_S:
                 msg = f"the topic's end was not reached: nothing came for {_STALL_S:g} s"
                 raise BrokerError(msg)
 
-    def _take(self, record: Any) -> None:
-        seen, partition = self.seen, record.partition
-        control = control_of(record.headers)
-        if control is not None:
-            body = self._gates[partition].open(control).body
+    def _take(self, records: Sequence[Any]) -> None:
+        """Take records of one partition, in their order."""
+        data = list[Any]()
+        for record in records:
+            control = control_of(record.headers)
+            if control is None:
+                data.append(record)
+                continue
+            body = self._gates[record.partition].open(control).body
             if body is not None and _ends(body):
-                seen.ended.add(partition)
-            return
-        at_us = record.timestamp * 1_000
-        append_us = at_us if record.timestamp_type == _LOG_APPEND_TIME else None
-        try:
-            ts_us, _ = read_value(record.value, append_us, self._rules)
-        except BadValue:
-            return  # It does not advance progress, so its lane is still silent.
-        seen.newest_us[partition] = max(ts_us, seen.newest_us.get(partition, ts_us))
-        seen.heard_us[partition] = max(at_us, seen.heard_us.get(partition, at_us))
+                self.seen.ended.add(record.partition)
+        if data:
+            self._take_data(data[0].partition, data)
+
+    def _take_data(self, partition: int, records: Sequence[Any]) -> None:
+        at_us = pl.Series([record.timestamp * 1_000 for record in records])
+        appended = pl.Series([record.timestamp_type == _LOG_APPEND_TIME for record in records])
+        rules = self._rules[partition]
+        own = [Metadata(r.key, r.timestamp * 1_000, tuple(r.headers)) for r in records]
+        rows = RawRows(
+            [record.offset for record in records],
+            [record.value for record in records],
+            [None] * len(records),
+            at_us.set(~appended, None),
+            {name: [one.carried(name) for one in own] for name in carried(rules.metadata)},
+        )
+        chunk = pack(rows, rules)
+        # Bad values do not advance progress: their lane is still silent.
+        good = chunk[KIND] == DATA
+        if good.any():
+            self._advance(self.seen.newest_us, partition, chunk[TIME].filter(good))
+            self._advance(self.seen.heard_us, partition, at_us.filter(good))
+
+    @staticmethod
+    def _advance(instants_us: dict[int, int], partition: int, found_us: pl.Series) -> None:
+        newest_us = max(found_us.to_list())
+        instants_us[partition] = max(newest_us, instants_us.get(partition, newest_us))
 
 
 def _message(beat: Beat, source: Source, signer: Signer) -> Message:

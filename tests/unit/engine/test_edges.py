@@ -17,7 +17,7 @@ from tests.strategies import Entry, entry
 from windowing.engine.reading.batches import batches
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.times import iso_us
-from windowing.engine.reading.values import read_value
+from windowing.engine.reading.values import reading_of
 from windowing.engine.tuning import tuned
 from windowing.model import parse_pipeline
 from windowing.model.rows import row_lines
@@ -263,4 +263,4 @@ def test_fractions_are_of_a_second_whatever_their_length(
     value = json.dumps({"ts": text, "k": None, "v": None}).encode()
     assert iso_us(text) == legal
     if legal is not None:
-        assert read_value(value, None, rules)[0] == legal
+        assert reading_of(rules).exact(value, None).ts_us == legal

@@ -18,7 +18,7 @@ from windowing.engine.reading.decoders.json_objects import decode_clean, decode_
 from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.refusals import detail
 from windowing.engine.reading.rules import ValueRules
-from windowing.engine.reading.values import read_value
+from windowing.engine.reading.values import reading_of
 from windowing.engine.tuning import tuned
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.errors import PipelineError
@@ -48,7 +48,8 @@ def read_both(spec: Pipeline, value: str | bytes) -> list[Any]:
     """The fields, or the reason, by engine and definition."""
     raw = value.encode() if isinstance(value, str) else value
     try:
-        found: Any = read_value(raw, None, ValueRules.of(spec))
+        draft = reading_of(ValueRules.of(spec)).exact(raw, None)
+        found: Any = draft.ts_us, draft.fields
     except BadValue as bad:
         found = bad.reason
     meant = ValueReader(spec).read(raw, None)

@@ -15,7 +15,7 @@ from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.pack import RawRows
 from windowing.engine.reading.refusals import VALUE_MAX, detail, shown
 from windowing.engine.reading.rules import ValueRules
-from windowing.engine.reading.values import read_value
+from windowing.engine.reading.values import reading_of
 from windowing.engine.storage.frames import from_bytes
 from windowing.model import Pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
@@ -58,7 +58,7 @@ def test_each_reason_names_field_value_and_rule(
 ) -> None:
     append_us = (T + 10) * 1_000_000
     with pytest.raises(BadValue) as refused:
-        read_value(value, append_us, RULES)
+        reading_of(RULES).exact(value, append_us)
     assert refused.value.reason == reason
     letter = detail(reason, value, None, append_us, RULES)
     assert (letter.field, letter.value) == (field, said or letter.value)

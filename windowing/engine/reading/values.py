@@ -108,13 +108,5 @@ def columns_of(rules: ValueRules) -> list[str]:
     return [TIME, *map(field_column, rules.fields), *fate]
 
 
-def read_value(
-    value: bytes | None, append_us: int | None, rules: ValueRules
-) -> tuple[int, dict[str, Any]]:
-    """Return the event time in microseconds and the declared fields; raise as `Reading.exact`."""
-    draft = reading_of(rules).exact(value, append_us)
-    return draft.ts_us, draft.fields
-
-
 reading_of = lru_cache(maxsize=64)(Reading)
 """The reading by some rules; built once."""
