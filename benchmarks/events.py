@@ -64,7 +64,7 @@ class Load:
     shape: Shape = "flat"
 
     @classmethod
-    def dense(cls, events: int, batches: int, keys: int, shape: Shape) -> Load:
+    def dense(cls, events: int, batches: int, keys: int, shape: Shape = "flat") -> Load:
         """Return a load of `DENSITY` events per second, however many there are."""
         span_ms = events * 1_000 // DENSITY
         return cls(events, batches, keys, span_ms, shape=shape)

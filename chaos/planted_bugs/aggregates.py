@@ -39,8 +39,7 @@ from windowing.model.functions import SPREAD
 )
 def reversed_as_a_whole(aggregate: Aggregate, order: str) -> Bag | None:
     bag = bag_of(aggregate, order)
-    falls = bag is not None and aggregate.function == "argmax"
-    return replace(bag, falling=4) if bag is not None and falls else bag
+    return replace(bag, falling=4) if bag is not None and aggregate.function == "argmax" else bag
 
 
 _BAGS = ("first", "last", "collect", "median", "quantile", "count_distinct", "top_k")
@@ -274,10 +273,8 @@ class PopulationSums(Sums):
 class FoldingAccumulators(Accumulators):
     def _result(self, aggregate: Aggregate, partials: pl.DataFrame) -> Values:
         values = super()._result(aggregate, partials)
-        if aggregate.function != "sum":
-            return values
         zero = Decimal(0) if any(isinstance(value, Decimal) for value in values) else 0
-        return [zero if value is None else value for value in values]
+        return [zero if v is None and aggregate.function == "sum" else v for v in values]
 
 
 # `top_k` without repeated values. How one gets it: a sorted set as the state.

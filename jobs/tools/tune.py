@@ -30,6 +30,7 @@ from windowing.engine.progress import generator_of
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.part import key_columns
 from windowing.model import Pipeline, Query
+from windowing.model.fates import withheld
 from windowing.model.progress import Slack, SlackRows
 from windowing.model.windows.traits import Ends
 
@@ -43,6 +44,7 @@ _NO_RECORD = (
     "the log holds no good record, so that nothing can be said of its lateness: "
     "`slackwater run FILE --input LOG --output OUT` says what is wrong with them"
 )
+_WITHHELD = "records that are {} cannot be weighed: tune a copy of the file that takes all"
 
 
 class TuneError(ValueError):
@@ -172,6 +174,8 @@ class Scale:
         if not pipeline.one_topic:
             msg = "a join has no windows that records go into: nothing can be weighed"
             raise TuneError(msg)
+        if kept := withheld(pipeline.source.fates):
+            raise TuneError(_WITHHELD.format(" or ".join(kept)))
         self._queries = [flow.query for flow in closing_by_event_time(plan_of(pipeline))]
         if not self._queries:
             msg = "no query goes by event time: its slack means nothing to them"

@@ -133,7 +133,13 @@ def cases(
 def join_cases(draw: st.DrawFn, records_max: int = 24, kind: str = JOIN) -> Case:
     """A pipeline that joins two topics, and a log of both."""
     wish = Wish(
-        classes=(kind,), records_max=records_max, long=0, crowded=0, overflow=0, refusals=False
+        classes=(kind,),
+        records_max=records_max,
+        long=0,
+        crowded=0,
+        overflow=0,
+        refusals=False,
+        duplicates=0,
     )
     return _case(draw, wish)
 

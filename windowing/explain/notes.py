@@ -274,7 +274,8 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
     if late and late >= SHARE * counts.read:
         said = True
         what = "dropped" if counts[DROPPED.name] else "dead letters"
-        yield f"{flow.name}: {_share(late, counts.read)} came too late ({what}); {way_out('late')}"
+        do = way_out(flow.late.letter or "late")
+        yield f"{flow.name}: {_share(late, counts.read)} came too late ({what}); {do}"
     filtered = counts.get(FILTERED.name, 0)
     if filtered and filtered >= SHARE * counts.read:
         said = True
@@ -293,7 +294,7 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
         said = True
         yield _open(found, flow, waiting)
     for name, rows in found.overflows.get(flow.name, {}).items():
-        cause = "whose sum leaves 64 bits (overflow): sum a float instead, or group by a finer key"
+        cause = "whose exact value no type takes (overflow): group by a finer key, or sum a float"
         if name in flow.by_users:
             cause = "for which its class fails (overflow): `slackwater why` says how"
         yield f"{flow.name}: {name} is null in {rows:,} row{'' if rows == 1 else 's'}, {cause}"

@@ -95,7 +95,7 @@ def _by_value(reason: str, field: str, value: str | None, source: Source) -> str
 
 _SPELLED: Final = {
     "bool": "only true and false are bools: declare it string, or let the producer send them",
-    "decimal": "declare it with more digits, or let the producer send a number, or a text of one",
+    "decimal": "declare more digits, up to 38, or let the producer send a number, or a text of one",
     "date": "let the producer send YYYY-MM-DD, or declare it string",
     "timestamp": "let the producer send it as it sends event times, or declare it int or string",
 }

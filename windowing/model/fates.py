@@ -54,6 +54,11 @@ def names(fates: Fates) -> tuple[str, ...]:
     return tuple(fate.name for fate in fates)
 
 
+def withheld(fates: Fates) -> tuple[str, ...]:
+    """Return the names of those that keep a record from windows, and let it move progress."""
+    return tuple(fate.name for fate in fates if fate not in BY_WINDOWS and not fate.beside)
+
+
 def counted(fates: Fates) -> tuple[str, ...]:
     """Return the columns of metrics that count records.
 

@@ -81,7 +81,7 @@ def test_nothing_is_said_of_a_healthy_result() -> None:
         ),
         (
             {"counts": counts(3, applied=3), "overflows": {"w": {"m": 2}}},
-            "w: m is null in 2 rows, whose sum leaves 64 bits",
+            "w: m is null in 2 rows, whose exact value no type takes",
         ),
         ({"times": {0: TimesSeen(5, 2, 7, 8)}}, "ts of 2 of 5 records looked at is implausible"),
     ],

@@ -156,9 +156,8 @@ class _Checker:
         elif literal:
             advice = f"cast one, as cast(d AS {'timestamp' if 'date' in kinds else left.kind})"
         else:
-            advice = (
-                f"cast one, as cast(x AS {left.kind})" if left.kind != "decimal" else "cast one"
-            )
+            to = next((kind for kind in ("int", "string") if kind in kinds), None)
+            advice = "cast one" if to is None else f"cast one, as cast(x AS {to})"
         self._refuse(f"{left} and {right} cannot be compared: {advice}", argument)
 
     def _common(

@@ -19,6 +19,7 @@ from windowing.model.file.yaml_lines import (
     load_with_lines,
     too_large,
 )
+from windowing.model.reading import STEPS
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -55,6 +56,10 @@ def parse_document(
         raise PipelineError(describe(error, file, lines, model)) from None
 
 
+_OWN_KEYS = "steps"
+"""The field of a source that is no key of a file: each of its members is one itself."""
+
+
 def known_keys(model: Any, path: Sequence[object]) -> list[str]:
     """Return the keys that a model has at a path, which ends before the key.
 
@@ -70,6 +75,13 @@ def known_keys(model: Any, path: Sequence[object]) -> list[str]:
             for kind in _plain(kinds)
             if isinstance(kind, type) and issubclass(kind, BaseModel)
             for name, field in kind.model_fields.items()
+            if name != _OWN_KEYS
+        }
+        | {
+            step
+            for kind in kinds
+            if _OWN_KEYS in getattr(kind, "model_fields", ())
+            for step in STEPS
         }
     )
 
