@@ -39,7 +39,6 @@ Clock = Literal["event", "append"]
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999, 1.0)
 _GRID = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
-
 _NO_RECORD = (
     "the log holds no good record, so that nothing can be said of its lateness: "
     "`slackwater run FILE --input LOG --output OUT` says what is wrong with them"
@@ -180,10 +179,8 @@ class Scale:
         if not self._queries:
             msg = "no query goes by event time: its slack means nothing to them"
             if not pipeline.windows:
-                msg = (
-                    "operators have no windows that close at a time, so nothing can be weighed: "
-                    "the slack must exceed how far a record may be behind the newest of its lane"
-                )
+                msg = "operators have no windows that close at a time, so nothing can be weighed: "
+                msg += "the slack must exceed how far a record may be behind the newest of its lane"
             raise TuneError(msg)
         own = [q for q in self._queries if q.window.traits.ends is Ends.NUMBERED]
         self.left_out = tuple(query.name for query in own)
