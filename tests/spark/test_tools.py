@@ -17,11 +17,11 @@ from chaos.readers.log import LogRecord, read_events
 from chaos.readers.topic import read_topic
 from jobs.brokers.producing import send_all
 from jobs.brokers.topics import create_topic
-from jobs.tools.heartbeat import delays_of, emit
+from jobs.tools.heartbeat import delays_of, emit, watching
 from slackwater.main import app
 from tests.unit.jobs.tools.test_recording import HEARTBEATS, PUNCTUATED, TEXT
 from tests.unit.jobs.tools.test_recording import pipeline as with_heartbeats
-from windowing.model import load_pipeline
+from windowing.model import load_pipeline, parse_pipeline
 
 
 def test_silent_partitions_of_a_topic_get_bounds(kafka_broker: str) -> None:
@@ -48,6 +48,26 @@ def test_silent_partitions_of_a_topic_get_bounds(kafka_broker: str) -> None:
     assert json.loads(beat).keys() == {"now", "seen"}
     assert json.loads(beat)["seen"] == {f"{topic}/0": 7}
     assert len(log) == 4
+
+
+def test_records_are_seen_as_the_job_reads_them(kafka_broker: str) -> None:
+    """Times by the broker's record, and a rule: a partition that is not silent gets no bound."""
+    topic = f"t{uuid.uuid4().hex[:8]}"
+    create_topic(kafka_broker, topic, 2)
+    spec = parse_pipeline(
+        f"""
+name: seen
+source: {{topic: {topic}, partitions: 2, format: json, event_time: {{expr: $timestamp}},
+  fields: {{v: int}}, rules: [{{name: positive, check: v > 0}}], disorder: ordered}}
+queries:
+  q: {{window: RANGE 1 s SLIDE 1 s WATTR event_time, aggregates: {{n: count}}}}
+"""
+    )
+    send_all(kafka_broker, topic, [(0, b'{"v":1}', None), (1, b'{"v":0}', None)])
+    with watching(spec, kafka_broker) as watch:
+        watch.catch_up()
+        assert watch.seen.newest_us.keys() == {0}
+        assert watch.seen.newest_us == watch.seen.heard_us
 
 
 def test_the_command_ends_by_sigterm(kafka_broker: str, tmp_path: Path) -> None:

@@ -180,6 +180,16 @@ def test_rows_that_count_as_they_arrive_leave_nothing_to_weigh() -> None:
         Scale(pipeline, log, "event")
 
 
+def test_records_that_no_window_sees_are_not_weighed() -> None:
+    text = (DATA / "tumbling" / "pipeline.yml").read_text()
+    pipeline = parse_pipeline(text.replace("  disorder:", "  where: n > 0\n  disorder:"))
+    log = record(pipeline, read_events(DATA / "tumbling" / "events.jsonl"))
+    with pytest.raises(
+        TuneError, match="filtered or duplicates cannot be weighed"
+    ):
+        Scale(pipeline, log, "event")
+
+
 def test_operators_have_no_windows_to_weigh() -> None:
     operator = "operator: sort, by: [n], window: SLIDING count(2)"
     text = (DATA / "tumbling" / "pipeline.yml").read_text()
