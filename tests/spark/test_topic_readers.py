@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from kafka import KafkaAdminClient, KafkaProducer
+from msgspec.structs import replace
 
 from chaos.faults.fault import FaultContext
 from chaos.faults.producer import DuplicateSends, PoisonRecords

@@ -184,9 +184,7 @@ def test_records_that_no_window_sees_are_not_weighed() -> None:
     text = (DATA / "tumbling" / "pipeline.yml").read_text()
     pipeline = parse_pipeline(text.replace("  disorder:", "  where: n > 0\n  disorder:"))
     log = record(pipeline, read_events(DATA / "tumbling" / "events.jsonl"))
-    with pytest.raises(
-        TuneError, match="filtered or duplicates cannot be weighed"
-    ):
+    with pytest.raises(TuneError, match="filtered or duplicates cannot be weighed"):
         Scale(pipeline, log, "event")
 
 
