@@ -14,6 +14,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BeforeValidator
 
 from windowing.model.errors import quoted, shown
+from windowing.model.metadata import is_known_metadata
 from windowing.model.paths import canonical
 from windowing.model.windows.window import ROW_NUM
 
@@ -104,7 +105,11 @@ def check_field_name(name: str) -> str:
 
 
 def _check_path(name: str) -> str:
-    return canonical(check_field_name(name))
+    found = canonical(check_field_name(name))
+    if is_known_metadata(found):
+        msg = f"{shown(name)} is metadata of every record: let the producer call a field otherwise"
+        raise ValueError(msg)
+    return found
 
 
 def check_time_name(name: str) -> str:

@@ -363,6 +363,11 @@ def test_an_unknown_name_comes_with_the_known_ones(before: str, after: str, said
     assert said in str(found.value)
 
 
+def test_a_field_has_no_name_of_metadata() -> None:
+    with pytest.raises(PipelineError, match=r"'\$key' is metadata of every record"):
+        parse_pipeline(GOOD.replace("{v: int}", '{v: int, "$key": string}'))
+
+
 def test_all_mistakes_of_a_query_are_named() -> None:
     with pytest.raises(PipelineError) as found:
         parse_pipeline(with_mistakes("aggregate", "key", "window"))
