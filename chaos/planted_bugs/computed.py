@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from chaos.planted_bugs.lanes import without
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import FATE, KIND, TIME, WARNED, field_column
@@ -17,7 +18,7 @@ from windowing.engine.lane import Lane, LaneState
 from windowing.engine.progress.clock import ClockId, Course, Rows
 from windowing.engine.reading.computing import Judged, computed, judge
 from windowing.engine.reading.expressions import Evaluated, Named, evaluate, evaluate_in_order
-from windowing.engine.reading.pack import BAD, DATA, IGNORED, RawRows
+from windowing.engine.reading.pack import BAD, DATA, RawRows
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.storage.frames import where
 from windowing.engine.storage.state import StateStore
@@ -61,23 +62,10 @@ def has_rules(pipeline: Pipeline) -> bool:
 @planted_in_reading("filter_before_progress", shows_in=filters)
 class FilteringLane(Lane):
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
-        if FATE not in rows.data.columns or clock.attribute == ROW_NUM:
-            return super()._run(clock, rows, state, store)
-        gone = (rows.data[FATE] == FILTERED.name).fill_null(value=False).to_numpy()
-        places = np.flatnonzero(rows.is_data)[gone]
-        kinds, is_data = rows.all[KIND].to_numpy().copy(), rows.is_data.copy()
-        kinds[places], is_data[places] = IGNORED, False
-        without = replace(
-            rows,
-            all=rows.all.with_columns(pl.Series(KIND, kinds)),
-            data=where(rows.data, ~gone),
-            is_data=is_data,
-            withheld=None if rows.withheld is None else rows.withheld[~gone],
-        )
-        course = super()._run(clock, without, state, store)
-        values, progress = np.zeros((2, len(gone)), np.int64)
-        values[~gone], progress[~gone] = course.values, course.progress_us
-        return replace(course, values=values, progress_us=progress)
+        run = super()._run
+        if clock.attribute == ROW_NUM:
+            return run(clock, rows, state, store)
+        return without(FILTERED, rows, lambda seen: run(clock, seen, state, store))
 
 
 def with_times(

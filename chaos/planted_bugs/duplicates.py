@@ -8,14 +8,15 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from chaos.planted_bugs.lanes import without
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
-from windowing.engine.columns import FATE, KIND, TIME, field_column
+from windowing.engine.columns import KIND, TIME, field_column
 from windowing.engine.duplicates import KEPT, DuplicateRule, LaneDuplicates
 from windowing.engine.lane import Lane, LaneState
 from windowing.engine.progress.clock import ClockId, ClockState, Course, Rows
 from windowing.engine.reading.objects import BadValue
-from windowing.engine.reading.pack import BAD, IGNORED, RawRows, _exact
+from windowing.engine.reading.pack import BAD, RawRows, _exact
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.steps import _event_time, _typed
 from windowing.engine.reading.values import reading_of
@@ -125,23 +126,10 @@ class UnfilteredRule(DuplicateRule):
 @planted("duplicate_moves_no_progress", _BY_COUNTS, wish=_WITH, shows_in=has_duplicates)
 class StandingLane(Lane):
     def _run(self, clock: ClockId, rows: Rows, state: LaneState, store: StateStore) -> Course:
-        if FATE not in rows.data.columns or clock.attribute == ROW_NUM:
-            return super()._run(clock, rows, state, store)
-        repeats = (rows.data[FATE] == DUPLICATE.name).fill_null(value=False).to_numpy()
-        places = np.flatnonzero(rows.is_data)[repeats]
-        kinds, is_data = rows.all[KIND].to_numpy().copy(), rows.is_data.copy()
-        kinds[places], is_data[places] = IGNORED, False
-        without = replace(
-            rows,
-            all=rows.all.with_columns(pl.Series(KIND, kinds)),
-            data=where(rows.data, ~repeats),
-            is_data=is_data,
-            withheld=None if rows.withheld is None else rows.withheld[~repeats],
-        )
-        course = super()._run(clock, without, state, store)
-        values, progress_us = np.zeros((2, len(repeats)), dtype=np.int64)
-        values[~repeats], progress_us[~repeats] = course.values, course.progress_us
-        return replace(course, values=values, progress_us=progress_us)
+        run = super()._run
+        if clock.attribute == ROW_NUM:
+            return run(clock, rows, state, store)
+        return without(DUPLICATE, rows, lambda seen: run(clock, seen, state, store))
 
 
 # Late records that are not remembered. How one gets it: what is late takes another way, a side

@@ -22,18 +22,19 @@ from chaos.planted_bugs.conditions import (
 )
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
-from windowing.engine.columns import KIND, OFFSET, field_column
+from windowing.engine.columns import FATE, KIND, OFFSET, field_column
 from windowing.engine.lane import Lane, LaneState
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, Course, Rows
 from windowing.engine.progress.reached import LaneProgress
-from windowing.engine.reading.pack import BAD
-from windowing.engine.storage.frames import from_bytes, to_bytes
+from windowing.engine.reading.pack import BAD, IGNORED
+from windowing.engine.storage.frames import from_bytes, to_bytes, where
 from windowing.engine.storage.parcel import Parcel
 from windowing.engine.storage.state import StateStore
 from windowing.engine.wids import NOTHING_YET, Flags, Ints
 from windowing.engine.windows.part import dead_letters
 from windowing.engine.windows.sliding_lane import Frontier, SlidingLanePart
+from windowing.model.fates import Fate
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.query import Flow
 
@@ -55,6 +56,27 @@ class Watermark:
         if len(self.lanes) < self.partitions:
             return NOTHING_YET
         return min(self.lanes.values())
+
+
+def without(fate: Fate, rows: Rows, run: Callable[[Rows], Course]) -> Course:
+    """Return a lane's course over a chunk of which it has not seen the records of a fate."""
+    if FATE not in rows.data.columns:
+        return run(rows)
+    gone = (rows.data[FATE] == fate.name).fill_null(value=False).to_numpy()
+    places = np.flatnonzero(rows.is_data)[gone]
+    kinds, is_data = rows.all[KIND].to_numpy().copy(), rows.is_data.copy()
+    kinds[places], is_data[places] = IGNORED, False
+    seen = replace(
+        rows,
+        all=rows.all.with_columns(pl.Series(KIND, kinds)),
+        data=where(rows.data, ~gone),
+        is_data=is_data,
+        withheld=None if rows.withheld is None else rows.withheld[~gone],
+    )
+    course = run(seen)
+    values, progress_us = np.zeros((2, len(gone)), dtype=np.int64)
+    values[~gone], progress_us[~gone] = course.values, course.progress_us
+    return replace(course, values=values, progress_us=progress_us)
 
 
 class WatchingLane(Lane):

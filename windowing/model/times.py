@@ -188,9 +188,9 @@ def check_zone(value: object) -> str:
     """
     if isinstance(value, str) and value in zones():
         return value
-    close = meant(value, zones()) or ": use a name of the IANA's, as Europe/Berlin, or UTC"
-    msg = f"{shown(value)} is not a time zone{close}"
-    raise ValueError(msg)
+    close = meant(value, zones()) or ": write one such as 'Europe/Berlin' or 'UTC'"
+    why = "there is not a zone of that name in the tz database"
+    raise ValueError(f"{shown(value)} is not a time zone, as {why}{close}")
 
 
 @cache

@@ -27,7 +27,7 @@ from windowing.model.expressions.literals import (
 from windowing.model.expressions.names import RESERVED, name_of
 from windowing.model.expressions.tokens import Token, tokens_of
 from windowing.model.expressions.tree import Call, Constant, Expression
-from windowing.model.expressions.zones import check_zone
+from windowing.model.times import check_zone
 from windowing.model.types import FieldType, parse_field_type
 
 T = TypeVar("T")
