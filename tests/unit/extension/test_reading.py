@@ -91,6 +91,18 @@ def test_skipped_records_move_progress(tidepool: Path) -> None:
     assert {row.window_end_us for row in engine.output.rows} == ends
 
 
+def test_no_filter_judges_what_a_step_withholds(tidepool: Path) -> None:
+    """It would fail for the level of the skipped ones."""
+    pipeline = parse_pipeline(TEXT.replace("skipped:", "where: 10 div level >= 0, skipped:"))
+    engine, defined = LocalEngine(pipeline), evaluate(pipeline, log())
+    for batch in batches():
+        engine.feed(batch)
+    assert engine.output.counts == defined.counts
+    assert engine.output.dead_letters == defined.dead
+    assert "+ skipped 5 +" in str(defined.counts["q"])
+    assert "bad_expression" not in {letter.reason for letter in defined.dead}
+
+
 def test_by_column_and_one_by_one(tidepool: Path) -> None:
     rules = ValueRules.of(parse_pipeline(TEXT))
     (rows,) = [RawRows(range(14), values(), [None] * 14, [None] * 14)]
