@@ -17,7 +17,8 @@ from typing import Any, Final
 from windowing.model import Pipeline
 from windowing.model.paths import parse_path
 from windowing.model.source import Source
-from windowing.model.times import POWERS, Spelling, TextTimes, zone_of
+from windowing.model.times import POWERS, Spelling, TextTimes
+from windowing.model.zones import installed_zone
 from windowing.semantics.values import ValueReader
 
 HUGE_BYTES: Final = 10_000_000
@@ -119,7 +120,7 @@ def _time(ts_us: int, spelling: Spelling) -> int | str:
     try:
         instant = _EPOCH + timedelta(microseconds=ts_us)
         if isinstance(unit, TextTimes):
-            return instant.astimezone(zone_of(unit.zone)).strftime(unit.format)
+            return instant.astimezone(installed_zone(unit.zone).info).strftime(unit.format)
         return instant.isoformat()
     except OverflowError:
         return "beyond any calendar"

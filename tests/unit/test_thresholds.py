@@ -76,7 +76,7 @@ FACTS = {
     ("engine/reading/expressions/texts.py", "_FAR"): "no text is so long",
     ("engine/reading/expressions/whole.py", "_WORD"): "the bits of a word",
     ("engine/reading/expressions/whole.py", "of_words"): "the bits of a word",
-    ("engine/reading/expressions/zones.py", "_CYCLES"): "up to the year 10000",
+    ("engine/zones.py", "_CYCLES"): "up to the year 10000",
     ("engine/reading/refusals.py", "VALUE_MAX"): "how much of a value a dead letter shows",
     ("engine/reading/refusals.py", "shown"): "a character of UTF-8 has four bytes at the most",
     ("engine/reading/decoders/layout.py", "NULLABLE"): "a bit of a kind",

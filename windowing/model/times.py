@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final, Literal, cast, get_args
-from zoneinfo import ZoneInfo, available_timezones
 
 from windowing.model.errors import meant, shown
 from windowing.model.types import Kind
+from windowing.model.zones import installed_zone
 
 Unit = Literal["us", "ms", "s", "ns", "iso"]
 
@@ -186,20 +185,4 @@ def check_zone(value: object) -> str:
     Raises:
         ValueError: it does not.
     """
-    if isinstance(value, str) and value in zones():
-        return value
-    close = meant(value, zones()) or ": write one such as 'Europe/Berlin' or 'UTC'"
-    why = "there is not a zone of that name in the tz database"
-    raise ValueError(f"{shown(value)} is not a time zone, as {why}{close}")
-
-
-@cache
-def zones() -> frozenset[str]:
-    """Return the names of all time zones."""
-    return frozenset(available_timezones())
-
-
-@cache
-def zone_of(name: str) -> ZoneInfo:
-    """Return a time zone."""
-    return ZoneInfo(name)
+    return installed_zone(value).name

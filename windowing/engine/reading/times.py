@@ -8,7 +8,8 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_FLOOR, Context, Decimal
 from functools import lru_cache
 from typing import Any, Final
 
-from windowing.model.times import POWERS, Spelling, TextTimes, odd_characters, zone_of
+from windowing.model.times import POWERS, Spelling, TextTimes, odd_characters
+from windowing.model.zones import installed_zone
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)
@@ -125,7 +126,7 @@ def ahead_us(local_us: int, zone: str) -> tuple[int, int]:
     Raises:
         OverflowError: it is outside of the calendar.
     """
-    wall = (_EPOCH + local_us * _US).replace(tzinfo=zone_of(zone))
+    wall = (_EPOCH + local_us * _US).replace(tzinfo=installed_zone(zone).info)
     before, after = wall.utcoffset(), wall.replace(fold=1).utcoffset()
     assert before is not None and after is not None  # noqa: S101, PT018 - zones have them
     return before // _US, after // _US

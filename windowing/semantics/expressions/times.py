@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
+from windowing.model.zones import installed_zone
 from windowing.semantics.expressions.failure import ExpressionFailure
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -25,7 +25,7 @@ def local_time(us: int, zone: str | None) -> datetime:
     if zone is None:
         return moment.replace(tzinfo=None)
     try:
-        return moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None, fold=0)
+        return moment.astimezone(installed_zone(zone).info).replace(tzinfo=None, fold=0)
     except OverflowError:
         raise ExpressionFailure("outside of years 1 to 9999") from None
 
@@ -65,7 +65,7 @@ def _instant(local: datetime, zone: str | None) -> int:
     us = (local - datetime(1970, 1, 1)) // _US  # noqa: DTZ001 - both without a zone
     if zone is None:
         return us
-    here = local.replace(tzinfo=ZoneInfo(zone))
+    here = local.replace(tzinfo=installed_zone(zone).info)
     first, second = (_offset(here.replace(fold=fold)) for fold in (0, 1))
     if second <= first:
         return us - first  # shown once or twice

@@ -9,7 +9,8 @@ import numpy as np
 
 from windowing.engine.reading.expressions.vectors import Bools
 from windowing.engine.reading.expressions.whole import Ints
-from windowing.engine.reading.expressions.zones import zone_of
+from windowing.engine.zones import transitions
+from windowing.model.zones import installed_zone
 
 Part: TypeAlias = Callable[[Ints], Ints]
 
@@ -97,7 +98,7 @@ def truncation(unit: str, zone: str | None = None) -> Callable[[Ints], tuple[Int
         if zone is None or unit in _TIMES:
             # The offset stays: each of two equal hours begins by itself.
             return instants - (local - begin), wrong
-        return zone_of(zone).instant_of(begin), wrong
+        return transitions(installed_zone(zone)).instant_of(begin), wrong
 
     return truncate
 
@@ -120,6 +121,6 @@ def _local(instants: Ints, zone: str | None) -> tuple[Ints, Bools]:
     local = np.where(wrong, 0, instants)
     if zone is None:
         return local, wrong
-    local = local + zone_of(zone).offset_at(local)
+    local = local + transitions(installed_zone(zone)).offset_at(local)
     wrong = wrong | out_of_years(local)
     return np.where(wrong, 0, local), wrong

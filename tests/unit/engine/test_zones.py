@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 
-from windowing.engine.reading.expressions.zones import zone_of
+from windowing.engine.zones import transitions
+from windowing.model.zones import installed_zone
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 US = timedelta(microseconds=1)
@@ -24,7 +24,7 @@ ZONES = [
 
 @pytest.mark.parametrize("name", ZONES)
 def test_offsets_at_every_change(name: str) -> None:
-    zone, python = zone_of(name), ZoneInfo(name)
+    zone, python = transitions(installed_zone(name)), installed_zone(name).info
     every = zone.starts[zone.starts < END]
     every = np.concatenate([every[:400], every[-4:]])
     around = [every - 1, every, every + 3600 * SECOND, np.arange(BEGIN, END, (END - BEGIN) // 700)]
@@ -36,7 +36,7 @@ def test_offsets_at_every_change(name: str) -> None:
 @pytest.mark.parametrize("name", ZONES)
 def test_local_times_are_the_first_that_clocks_show(name: str) -> None:
     """Or, if none shows it, the instant at which they pass it over."""
-    zone = zone_of(name)
+    zone = transitions(installed_zone(name))
     changes = zone.starts[:200]
     local = np.concatenate(
         [

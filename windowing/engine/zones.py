@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
+
+from windowing.model.zones import Zone
 
 Ints = NDArray[np.int64]
 
@@ -25,8 +26,8 @@ _CYCLES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Zone:
-    """A time zone.
+class Transitions:
+    """A time zone, as its changes of offset.
 
     Attributes:
         starts: when its offset changes, in microseconds; rising.
@@ -52,27 +53,27 @@ class Zone:
 
 
 @cache
-def zone_of(name: str) -> Zone:
-    """Return the zone of a name in the time zone database."""
-    zone = ZoneInfo(name)
+def transitions(zone: Zone) -> Transitions:
+    """Return a zone's transitions up to the year 10000."""
+    info = zone.info
 
     def offset(second: int) -> int:
-        ahead = datetime.fromtimestamp(second, zone).utcoffset() or timedelta()
+        ahead = datetime.fromtimestamp(second, info).utcoffset() or timedelta()
         return ahead // _US
 
     # No zone had another offset for less than four days (Freetown, 1939), and no rule has one for
     # less than a month.
-    past = list(_transitions(offset, _FIRST, _LAST, 3 * _DAY))
-    cycle = list(_transitions(offset, _LAST, _LAST + _CYCLE, 28 * _DAY))
+    past = list(_changes(offset, _FIRST, _LAST, 3 * _DAY))
+    cycle = list(_changes(offset, _LAST, _LAST + _CYCLE, 28 * _DAY))
     later = [at + n * _CYCLE for n in range(_CYCLES) for at in cycle]
     starts = [*past, *later]
     offsets = [offset(_FIRST), *map(offset, past), *[offset(at) for at in cycle] * _CYCLES]
     instants = np.array(starts, np.int64) * _SECOND_US
     ahead = np.array(offsets, np.int64)
-    return Zone(instants, ahead, np.maximum.accumulate(instants + ahead[:-1]))
+    return Transitions(instants, ahead, np.maximum.accumulate(instants + ahead[:-1]))
 
 
-def _transitions(offset: Callable[[int], int], first: int, last: int, step: int) -> Iterator[int]:
+def _changes(offset: Callable[[int], int], first: int, last: int, step: int) -> Iterator[int]:
     """Return the seconds in (first, last] from which on another offset holds."""
     begin, before = first, offset(first)
     for end in (*range(first + step, last, step), last):
