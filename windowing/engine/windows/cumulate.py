@@ -108,19 +108,17 @@ class CumulateShardPart(SlidingShardPart):
         return self._first_rows_of(self._due(tables, before, after))
 
     def _first_rows_of(self, due: pl.DataFrame) -> pl.DataFrame:
-        pairs = _pairs_of(due)
-        if pairs < tuning().compiled_from_rows:
+        pairs, worthwhile = _pairs_of(due), max(tuning().compiled_from_rows, 1)
+        if pairs < worthwhile:
             listed = self._accumulators.merge(self._expanded(due), [*self._group, PARTITION])
             return self._rows_of(first_revision(listed))
-        parts = list(self._by_period(due, pairs // tuning().compiled_from_rows))
-        found = [rows for rows in map(self._grown, parts) if len(rows)]
-        return pl.concat(found)
+        return pl.concat(map(self._grown, self._by_period(due, pairs // worthwhile)))
 
     def _by_period(self, due: pl.DataFrame, most: int) -> Iterator[pl.DataFrame]:
         """Yield the partial states of each period; all together if there are too many periods."""
         period = self._periodic.periods(due[LAST_WINDOW].to_numpy())
         known = np.unique(period)
-        if len(known) > max(most, 1):
+        if len(known) > most:
             yield due
             return
         for one in known.tolist():
