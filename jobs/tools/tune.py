@@ -23,8 +23,7 @@ from jobs.tools.knee import knee_of
 from jobs.tools.punctuate import step_of, tightest_bounds
 from jobs.tools.recording import Recording
 from jobs.tools.times_in_words import round_up
-from jobs.tools.tune_windows import closings, first_rows, grid_of, late_for_some, spans
-from windowing.engine import wids
+from jobs.tools.tune_windows import closings, first_rows, late_for_some, numbering_of, spans
 from windowing.engine.plan import closing_by_event_time, plan_of
 from windowing.engine.progress import generator_of
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
@@ -237,7 +236,7 @@ class Scale:
             first, last = spans(query, ts_us)
             within = first <= last
             inside |= within
-            end_us = wids.end_us(grid_of(query), first)
+            end_us = numbering_of(query).ends(first)
             reaches = within & (newest >= end_us)
             needed[reaches] = np.maximum(needed[reaches], newest[reaches] - end_us[reaches])
         return inside, needed

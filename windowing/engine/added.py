@@ -40,7 +40,8 @@ def why_not(before: Plan, after: Plan, query: str) -> str | None:
         return "a query of operators sees every record from the first one on"
     window = flow.query.window
     later = begins_later(window)
-    if window.traits.ends is not Ends.SLIDES or (window.align == "start" and not later):
+    lies = window.traits.ends in (Ends.SLIDES, Ends.CALENDAR)
+    if not lies or (window.align == "start" and not later):
         return (
             f"{window.kind} windows{' with ALIGN start' * (window.align == 'start')} may hold "
             "records from before it was added: only windows with an ORIGIN at their beginning "
@@ -75,7 +76,8 @@ def beginning(window: Window) -> int:
     active = window.active
     if active is None or active.begins_us is None:
         return window.origin
-    return active.begins_us if window.align == "start" else max(window.origin, active.begins_us)
+    anywhere = window.align == "start" or window.traits.ends is Ends.CALENDAR
+    return active.begins_us if anywhere else max(window.origin, active.begins_us)
 
 
 def check_origins(

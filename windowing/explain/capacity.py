@@ -170,7 +170,7 @@ def kind_of(window: Window) -> Kind:
     """
     if window.traits.merging and window.range_ is not None:
         return "session"
-    if window.traits.ends is Ends.SLIDES and window.range_ is not None:
+    if window.traits.ends in (Ends.SLIDES, Ends.CALENDAR) and window.range_ is not None:
         return "tumbling" if window.range_ == window.slide else "sliding"
     msg = (
         f"a {window.kind} window was not measured; sliding, tumbling and session windows were: run "
