@@ -123,8 +123,8 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
     ]
     if sliding and own.random() < wish.alike:
         model = own.choice(sliding)
-        kind = kinds[int(model.removeprefix("q"))]
-        _alike(own, document["queries"], model, kind, around, wish)
+        like = model, kinds[int(model.removeprefix("q"))]
+        _alike(own, document["queries"], like, around, wish)
     document["shards"] = rng.choice(_SHARDS)
     if wish.wide and OPERATORS not in kinds and rng.random() < 0.15:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
@@ -137,14 +137,14 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
 
 
 def _alike(
-    rng: random.Random,
-    queries: dict[str, Any],
-    model: str,
-    kind: str,
-    around: Setting,
-    wish: Wish,
+    rng: random.Random, queries: dict[str, Any], like: tuple[str, str], around: Setting, wish: Wish
 ) -> None:
-    """Add queries that are like one whose slices can be shared, but for windows and aggregates."""
+    """Add queries that are like one whose slices can be shared, but for windows and aggregates.
+
+    Args:
+        like: the name of that one, and the class of its windows.
+    """
+    model, kind = like
     given: dict[str, Any] = {"number": False, "wide": wish.wide, "lanes": around.lanes}
     clock, spelled = around.clock, queries[model]["window"]
     if rng.random() < 0.6:
@@ -152,14 +152,14 @@ def _alike(
     for place in range(rng.randint(1, 3)):
         window = draw_alike(rng, kind, spelled, clock, **given)
         aggregates = rng.choice([queries[model]["aggregates"], draw_aggregates(rng, plain=True)])
-        like = {**queries[model], "window": window, "aggregates": aggregates}
-        always = {key: like[key] for key in like if key not in ("from", "until", "warmup")}
+        other = {**queries[model], "window": window, "aggregates": aggregates}
+        always = {key: other[key] for key in other if key not in ("from", "until", "warmup")}
         if rng.random() < 0.7:
-            like = always
+            other = always
         if wish.wide and rng.random() < 0.2:
             # Of two activities together, no window might be left.
-            like = always | draw_activity(rng, clock)
-        queries[f"like{place}"] = like
+            other = always | draw_activity(rng, clock)
+        queries[f"like{place}"] = other
 
 
 def _kinds(rng: random.Random, kind: str, wish: Wish) -> list[str]:
