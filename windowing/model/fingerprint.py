@@ -168,7 +168,7 @@ def _event_time(time: EventTime) -> Facts:
 
 def _unit(time: EventTime) -> Fact:
     unit = time.unit
-    return {"text": unit.format, "zone": unit.zone} if isinstance(unit, TextTimes) else unit
+    return {"text": unit.format, "zone": unit.zone.name} if isinstance(unit, TextTimes) else unit
 
 
 def _lane(lane: AddedLane) -> Facts:
