@@ -9,6 +9,7 @@ from windowing.model.registry import declared_names
 KINDS = (
     *("sliding", "keyed sliding", "landmark", "rows in the log's order", "rows by event time"),
     *("slide by tuple", "slide by n", "slide by rank", "session", "session of rows"),
+    "cumulate",
 )
 """The classes of windows that a query may have."""
 
@@ -29,7 +30,7 @@ AS_THEY_ARRIVE = frozenset({"rows in the log's order", "slide by n", "session of
 NO_UPDATE = frozenset(
     {"rows in the log's order", "rows by event time", "slide by rank", "session of rows"}
 )
-ORDER_FREE = frozenset({"sliding", "keyed sliding", "landmark", "session"})
+ORDER_FREE = frozenset({"sliding", "keyed sliding", "landmark", "cumulate", "session"})
 """The built-in classes whose windows do not depend on the order of records."""
 
 

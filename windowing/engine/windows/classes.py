@@ -23,6 +23,7 @@ from windowing.engine.rows.join_part import PolicyJoinShardPart
 from windowing.engine.wids import Numbering
 from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
+from windowing.engine.windows.cumulate import CumulateShardPart, CumulatingGrid
 from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart, equal_columns
 from windowing.engine.windows.part import LanePart, ShardPart, route
@@ -35,6 +36,7 @@ from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.query import JoinQuery
 from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.own import OwnWindow, missing_plugin
 from windowing.model.windows.rows import RowWindow
@@ -195,11 +197,24 @@ def _alike(
     )
 
 
+def _cumulating(window: Window) -> Parts:
+    assert isinstance(window, Cumulate)  # noqa: S101 - of no other kind
+    numbering = CumulatingGrid.of(window)
+    return Parts(
+        partial(SlidingLanePart, numbering=numbering),
+        partial(CumulateShardPart, numbering=numbering),
+        evaluation.PERIODS,
+        _numbered_by(numbering),
+        settles=True,
+    )
+
+
 _DEFINED = partial(_alike, AtRecordsLanePart, AtRecordsShardPart)
 
 for _kind, _parts in {
     Sliding.kind: _alike(SlidingLanePart, SlidingShardPart, evaluation.SLICES, settles=True),
     Landmark.kind: _alike(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, settles=True),
+    Cumulate.kind: _cumulating,
     RowWindow.kind: _of_rows,
     SlideByTuple.kind: _DEFINED(evaluation.DEFINED),
     SlideByN.kind: _DEFINED(evaluation.DEFINED),

@@ -51,6 +51,7 @@ class Traits:
         revisable: late records may be shown by revisions (`update`).
         shows_early: open windows may be shown by provisional rows.
         cumulative: a window contains the previous one.
+        periodic: a window contains the previous one of its period; the next period begins anew.
         merging: a late record may merge two windows.
     """
 
@@ -60,6 +61,7 @@ class Traits:
     revisable: bool = False
     shows_early: bool = False
     cumulative: bool = False
+    periodic: bool = False
     merging: bool = False
 
     @property
