@@ -41,6 +41,11 @@ class AsofQuery(JoinQuery):
         """A late right record takes back the row that had an older one."""
         return "retracting"
 
+    @property
+    def waits_for_topic(self) -> str:
+        """The right one: a left record is there when its row is asked for."""
+        return self.sources[1].topic
+
 
 def resolve_asof(
     join: Join, late: Late, retention_us: int | None, entries: int | None

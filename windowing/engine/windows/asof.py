@@ -93,7 +93,7 @@ class AsofShardPart:
         return self._built(left, right, history.filter(pl.Series(due, dtype=pl.Boolean)))
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
-        """Return the next progress at which a left record is due, or a late right one changes it."""
+        """Return the next progress at which a left record is due, or may change."""
         until, due = after.highest, [ENDED]
         for waiting in (tables["left"], tables["right"].filter(IS_LATE)):
             instants = waiting[INSTANT]
@@ -297,6 +297,7 @@ def plan_asof(query: AsofQuery, pipeline: Pipeline) -> FlowPlan[AsofQuery]:
     """Decide how an as-of join is run: its rows wait for the right side's lanes."""
     source = pipeline.source
     topics = [source.place(number)[0].topic for number in range(source.partitions)]
+    waits_for = tuple(n for n, topic in enumerate(topics) if topic == query.waits_for_topic)
     return FlowPlan(
         query,
         AsofLanePart,
@@ -307,5 +308,5 @@ def plan_asof(query: AsofQuery, pipeline: Pipeline) -> FlowPlan[AsofQuery]:
         route=tuple(equal_columns(query)),
         clock=clock_by(query.attribute, source),
         whole=ONE_BY_ONE,
-        waits_for=tuple(n for n, topic in enumerate(topics) if query.side_of(topic) == "right"),
+        waits_for=waits_for,
     )

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from windowing.model.arguments import checked_aggregate
+from windowing.model.asof import KIND as ASOF
+from windowing.model.asof import checks_of_asof, resolve_asof
 from windowing.model.emission import Retention, check_early, check_idle
 from windowing.model.errors import meant
 from windowing.model.fields import Aggregate
 from windowing.model.file.declared import Declared
-from windowing.model.asof import KIND as ASOF
-from windowing.model.asof import checks_of_asof, resolve_asof
 from windowing.model.join import PAIRS, PLACE, Join
 from windowing.model.limits import check_lengths, check_reach
 from windowing.model.names import check_field_name

@@ -44,7 +44,7 @@ def rows(query: AsofQuery, items: Sequence[Item], lanes: Sequence[Lane]) -> Iter
     """
     definition = AsofDefinition(query)
     known = [(definition.delivered(item), item) for item in items if definition.takes(item)]
-    right = query.sources[1].topic
+    right = query.waits_for_topic
     progress = min(lane.progress for lane in lanes if lane.name.rpartition("/")[0] == right)
     partners = [one for one in known if one[1].source == right]
     for since, left in known:
