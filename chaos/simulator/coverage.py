@@ -21,7 +21,8 @@ from windowing.engine.effects import MECHANISMS, Mechanism
 _SHOWN_MAX = 12
 
 _BY_POLICIES = "join over policy windows"
-_JOINS = ("inner join", "left join", "right join", "full join", _BY_POLICIES)
+_AS_OF = "as-of join"
+_JOINS = ("inner join", "left join", "right join", "full join", _BY_POLICIES, _AS_OF)
 _IN_LOG_ORDER = ("rows", "landmark rows", "session of rows")
 _RANKED = ("ranked rows", "landmark ranked rows")
 _AT_RECORDS = ("by tuple", "by n", "by rank")
@@ -128,6 +129,11 @@ ILLEGAL: Final = (
         ("class", (_BY_POLICIES,)),
         ("join", ("a window on one side", "windows on both sides")),
         "its windows have policies",
+    ),
+    Illegal(
+        ("class", (_AS_OF,)),
+        ("join", ("where", "a window on one side", "windows on both sides")),
+        "its partner is the newest record of equal keys",
     ),
     *(
         Illegal(_A_JOIN, _all(of), "a join has no windows and no aggregates, and sends pairs once")

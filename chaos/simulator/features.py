@@ -12,6 +12,7 @@ from typing import Any, Final, get_args
 
 from chaos.simulator.case import Case, FailureKind, PlannedBatch, record
 from windowing.engine.tuning import Tuning
+from windowing.model.asof import AsofQuery
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.functions import SIGNATURES
 from windowing.model.operators.join import PolicyJoinQuery
@@ -46,7 +47,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
         *("sliding", "tumbling", "landmark", "rows", "landmark rows", "ranked rows"),
         *("landmark ranked rows", "by tuple", "by n", "by rank", "session", "session of rows"),
         *("inner join", "left join", "right join", "full join", "join over policy windows"),
-        *("operators", "cumulate"),
+        *("operators", "cumulate", "as-of join"),
     ),
     "axis": ("time", "number"),
     "generator": (
@@ -230,6 +231,13 @@ def _join(_: Source, join: JoinQuery) -> Iterator[Feature]:
         yield "join", "a window on one side" if windows == 1 else "windows on both sides"
 
 
+def _asof(_: Source, join: AsofQuery) -> Iterator[Feature]:
+    yield "class", "as-of join"
+    yield from (("generator", _generator(part.disorder)) for part in join.sources)
+    if join.on:
+        yield "join", "equal"
+
+
 def _operators(source: Source, query: OperatorQuery) -> Iterator[Feature]:
     yield "class", "operators"
     yield "axis", "time"
@@ -387,5 +395,6 @@ def _befalls(step: PlannedBatch) -> Iterator[str]:
 _OF_KIND: Final[Mapping[str, Callable[[Source, Any], Iterator[Feature]]]] = {
     Query.flow_kind: _query,
     JoinQuery.flow_kind: _join,
+    AsofQuery.flow_kind: _asof,
     OperatorQuery.flow_kind: _operators,
 }

@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan, plan_flow
+from windowing.explain.asof import explain_asof
 from windowing.explain.families import explain_families
 from windowing.explain.join import explain_join, explain_policy_join
 from windowing.explain.operators import explain_operators
 from windowing.explain.words import context_of, memory_bound, partial_bytes, speller
+from windowing.model.asof import AsofQuery
 from windowing.model.computed import BAD_EXPRESSION, warning
 from windowing.model.control import ControlRule
 from windowing.model.emission import Early
@@ -158,6 +160,7 @@ def _explain_join(flow: FlowPlan[JoinQuery], plan: Plan) -> Iterator[str]:
 _EXPLAINED: Final[Mapping[str, Callable[[Any, Plan], Iterator[str]]]] = {
     Query.flow_kind: explain_query,
     JoinQuery.flow_kind: _explain_join,
+    AsofQuery.flow_kind: lambda flow, _: explain_asof(flow),
     OperatorQuery.flow_kind: explain_operators,
 }
 

@@ -148,7 +148,9 @@ class Join(SpecModel):
 
     Attributes:
         operator: SPL's Join, over a policy window on each side; None: by distance in event time.
-        kind: whose records are also sent alone, once no on-time partner can come.
+        kind: whose records are also sent alone, once no on-time partner can come; asof: the left
+            ones, each with the newest right record (`windowing.model.asof`).
+        within: how much older than the left record its partner in an as-of join may be.
         equal: pairs of a left and a right field that must be equal; null equals nothing.
         select: a row's columns: names, and fields of either record.
     """
@@ -156,7 +158,8 @@ class Join(SpecModel):
     operator: Literal["join"] | None = None
     left: JoinSide
     right: JoinSide
-    kind: Literal["inner", "left", "right", "full"] = "inner"
+    kind: Literal["inner", "left", "right", "full", "asof"] = "inner"
+    within: Annotated[int, BeforeValidator(duration_us)] | None = None
     equal: Annotated[dict[str, str], BeforeValidator(_equalities)] = Field(default_factory=dict)
     where: tuple[Annotated[Comparison, BeforeValidator(parse_comparison)], ...] = ()
     select: Annotated[dict[ColumnName, _Shown], Field(min_length=1)]

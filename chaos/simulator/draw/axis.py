@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from windowing.model.asof import AsofQuery
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
@@ -162,6 +163,7 @@ def _lengths(query: Query, generator: Disorder, step: int) -> tuple[int, int]:
 _LENGTHS: Final[Mapping[str, Callable[[Any, Disorder, int], tuple[int, int]]]] = {
     Query.flow_kind: _lengths,
     JoinQuery.flow_kind: _reach,
+    AsofQuery.flow_kind: _reach,
     OperatorQuery.flow_kind: _period,
 }
 """Length and slide of what a flow's rows are made of, by its kind, at least a step each."""

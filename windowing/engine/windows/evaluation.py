@@ -160,6 +160,12 @@ PAIRED = Evaluation(
     keeps=Keeps.RECORDS,
     counted="records that one still to come can reach",
 )
+NEWEST = Evaluation(
+    way="records in the shard of what is equal, sorted by time; each left one looks its partner up",
+    because="a later right record may be the newest of a left one that is still to come",
+    keeps=Keeps.RECORDS,
+    counted="left records that wait or may change, right ones in their reach, and one of each key",
+)
 
 WINDOWED = Evaluation(
     way="records wait until progress has passed them; then each probes the opposite window",
