@@ -26,6 +26,7 @@ from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.operators.language import spelled as spelled_clause
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, DedupStep, Punctuate, SortStep, Step
+from windowing.model.pair_values import PairExpression
 from windowing.model.query import Flow, Query
 from windowing.model.source import Source
 from windowing.model.times import TextTimes
@@ -276,7 +277,7 @@ def _join(join: Join) -> Facts:
         "right": _side(join.right),
         # In the order of a row's key and its values.
         "equal": [[left, right] for left, right in join.equal.items()],
-        "select": [[name, _operand(operand)] for name, operand in join.select.items()],
+        "select": [[name, _shown(one)] for name, one in join.select.items()],
     }
 
 
@@ -288,6 +289,10 @@ def _side(side: JoinSide) -> Facts:
         "window": None if clause is None else spelled_clause(clause, event_time),
     }
     return without_defaults(facts, {"window_us": None, "window": None})
+
+
+def _shown(one: Operand | PairExpression) -> Fact:
+    return one.text if isinstance(one, PairExpression) else _operand(one)
 
 
 def _operand(operand: Operand) -> Fact:
