@@ -31,6 +31,7 @@ from windowing.model.query import Flow, Query
 from windowing.model.source import Source
 from windowing.model.times import TextTimes
 from windowing.model.user import user_operator
+from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.window import Window
 
 FORMAT = 1
@@ -96,7 +97,7 @@ def facts_of(source: Source, shards: int, flows: Sequence[Flow]) -> Facts:
     """
     if isinstance(source, JoinedSource):
         (join,) = flows
-        return {"shards": shards, "join": {**_join(source.join), **_kept(join)}}
+        return {"shards": shards, "join": {**_join(source.join), **_over(join), **_kept(join)}}
     operators = {
         query.name: _operators(query) for query in flows if isinstance(query, OperatorQuery)
     }
@@ -279,6 +280,16 @@ def _join(join: Join) -> Facts:
         "equal": [[left, right] for left, right in join.equal.items()],
         "select": [[name, _shown(one)] for name, one in join.select.items()],
     }
+
+
+def _over(join: Flow) -> Facts:
+    if not isinstance(join, WindowJoinQuery):
+        return {}
+    # `kind` of the section says that it is a window join.
+    return {"over": _window(join.over), **without_defaults({"outer": join.kind}, _INNER)}
+
+
+_INNER: Facts = {"outer": "inner"}
 
 
 def _side(side: JoinSide) -> Facts:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, model_validator
 
@@ -156,7 +156,10 @@ class Join(SpecModel):
 
     Attributes:
         operator: SPL's Join, over a policy window on each side; None: by distance in event time.
-        kind: whose records are also sent alone, once no on-time partner can come.
+        kind: whose records are also sent alone, once no on-time partner can come; window: pairs
+            meet in windows (`windowing.model.window_join`).
+        window: of kind `window`: the windows, as a query writes them.
+        outer: of kind `window`: whose records are sent alone where they have no partner.
         equal: pairs of a left and a right field that must be equal; null equals nothing.
         select: a row's columns: names, and fields of either record, or expressions over both.
     """
@@ -164,7 +167,9 @@ class Join(SpecModel):
     operator: Literal["join"] | None = None
     left: JoinSide
     right: JoinSide
-    kind: Literal["inner", "left", "right", "full"] = "inner"
+    kind: Literal["inner", "left", "right", "full", "window"] = "inner"
+    window: str | dict[str, Any] | None = None
+    outer: Literal["left", "right", "full"] | None = None
     equal: Annotated[dict[str, str], BeforeValidator(_equalities)] = Field(default_factory=dict)
     where: tuple[Annotated[Comparison, BeforeValidator(parse_comparison)], ...] = ()
     select: Annotated[dict[ColumnName, _Shown], Field(min_length=1)]

@@ -79,6 +79,10 @@ class Flow(Protocol):
         """The window whose extents have aggregates; None: rows are of another kind."""
 
     @property
+    def extents_in(self) -> Window | None:
+        """The windows whose extents rows show; None: records decide what a row spans."""
+
+    @property
     def early(self) -> Early | None:
         """Provisional rows, if any."""
 
@@ -172,6 +176,11 @@ class MostFlows:
     def by_wall_clock(self) -> bool:
         """False: rows are a function of the log."""
         return False
+
+    @property
+    def extents_in(self: Flow) -> Window | None:
+        """The window of a query."""
+        return self.window
 
     def key_types(self: Flow, fields: Mapping[str, FieldType]) -> dict[str, FieldType]:
         """Give the types of a row's key, in the order of its fields."""

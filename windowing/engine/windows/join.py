@@ -232,9 +232,7 @@ class JoinShardPart:
         else:
             pairs = left.join(right, how="cross")
         instant = pl.max_horizontal(side_column("left", INSTANT), side_column("right", INSTANT))
-        return pairs.filter(*map(_condition, self._query.where)).with_columns(
-            instant.alias(INSTANT)
-        )
+        return pairs.filter(*map(condition, self._query.where)).with_columns(instant.alias(INSTANT))
 
     def _bounds(self) -> list[pl.Expr]:
         """Return the range of the left record's times for a right one, if there are windows."""
@@ -277,7 +275,8 @@ class JoinShardPart:
         return [self._rows.of(sent, retracts=False), self._rows.of(back, retracts=True)]
 
 
-def _condition(comparison: Comparison) -> pl.Expr:
+def condition(comparison: Comparison) -> pl.Expr:
+    """Return whether a comparison of the columns `left.x` and `right.x` holds."""
     second = comparison.second
     other = pl.col(second.name) if isinstance(second, Operand) else pl.lit(second)
     return _COMPARE[comparison.operator](pl.col(comparison.first.name), other)

@@ -9,7 +9,8 @@ import polars as pl
 
 from windowing.engine.columns import OVERFLOW, VALUES, field_column
 from windowing.engine.reading.decoders.decoder import dtype_of
-from windowing.engine.reading.expressions.evaluate import Evaluated, evaluate
+from windowing.engine.reading.expressions.evaluate import evaluate
+from windowing.engine.reading.expressions.program import Evaluated
 from windowing.model.join import Operand, Side, operands_in
 from windowing.model.pair_values import PairExpression
 from windowing.model.query import JoinQuery
