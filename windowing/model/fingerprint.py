@@ -271,9 +271,13 @@ def _late(late: Late) -> Facts:
 
 
 def _join(join: Join) -> Facts:
-    facts: Facts = {"kind": join.kind, "where": [_comparison(one) for one in join.where]}
+    facts: Facts = {
+        "kind": join.kind,
+        "within_us": join.within,
+        "where": [_comparison(one) for one in join.where],
+    }
     return {
-        **without_defaults(facts, {"kind": "inner", "where": []}),
+        **without_defaults(facts, {"kind": "inner", "within_us": None, "where": []}),
         "left": _side(join.left),
         "right": _side(join.right),
         # In the order of a row's key and its values.

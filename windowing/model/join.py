@@ -156,8 +156,10 @@ class Join(SpecModel):
 
     Attributes:
         operator: SPL's Join, over a policy window on each side; None: by distance in event time.
-        kind: whose records are also sent alone, once no on-time partner can come; window: pairs
-            meet in windows (`windowing.model.window_join`).
+        kind: whose records are also sent alone, once no on-time partner can come; asof: the left
+            ones, each with the newest right record (`windowing.model.asof`); window: pairs meet in
+            windows (`windowing.model.window_join`).
+        within: how much older than the left record its partner in an as-of join may be.
         window: of kind `window`: the windows, as a query writes them.
         outer: of kind `window`: whose records are sent alone where they have no partner.
         equal: pairs of a left and a right field that must be equal; null equals nothing.
@@ -167,7 +169,8 @@ class Join(SpecModel):
     operator: Literal["join"] | None = None
     left: JoinSide
     right: JoinSide
-    kind: Literal["inner", "left", "right", "full", "window"] = "inner"
+    kind: Literal["inner", "left", "right", "full", "asof", "window"] = "inner"
+    within: Annotated[int, BeforeValidator(duration_us)] | None = None
     window: str | dict[str, Any] | None = None
     outer: Literal["left", "right", "full"] | None = None
     equal: Annotated[dict[str, str], BeforeValidator(_equalities)] = Field(default_factory=dict)

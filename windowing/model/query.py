@@ -95,6 +95,10 @@ class Flow(Protocol):
         """Whether a row is sent once the stream's progress has passed it."""
 
     @property
+    def waits_for_topic(self) -> str | None:
+        """The topic whose lanes alone make rows due by their progress; None: all lanes do."""
+
+    @property
     def by_wall_clock(self) -> bool:
         """Whether rows depend on the machine's clock, and are no function of the log."""
 
@@ -171,6 +175,11 @@ class MostFlows:
     def waits(self) -> bool:
         """True: rows are sent once progress has passed them."""
         return True
+
+    @property
+    def waits_for_topic(self) -> str | None:
+        """None: rows are due by the progress of all lanes."""
+        return None
 
     @property
     def by_wall_clock(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from windowing.model.asof import AsofQuery
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
@@ -22,7 +23,7 @@ from windowing.semantics.revisions import (
 )
 from windowing.semantics.units import WindowRevision
 from windowing.semantics.view import View
-from windowing.semantics.windows import joins, operators, policy_joins, window_joins
+from windowing.semantics.windows import asof, joins, operators, policy_joins, window_joins
 from windowing.semantics.windows.by_value import ByValueDefinition
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.definition import FlowDefinition
@@ -118,6 +119,19 @@ class _Join:
 
 
 @dataclass(frozen=True)
+class _Asof(_Join):
+    query: AsofQuery
+
+    @property
+    def definition(self) -> FlowDefinition:
+        return asof.AsofDefinition(self.query)
+
+    def rows(self, source: Source, view: View) -> Iterator[Row]:
+        del source
+        return asof.rows(self.query, view.items, view.lanes)
+
+
+@dataclass(frozen=True)
 class _WindowJoin(_Join):
     query: WindowJoinQuery
 
@@ -191,6 +205,7 @@ class _Operators:
 KINDS: Final[Mapping[str, Callable[[Any], FlowMeaning]]] = {
     Query.flow_kind: _Windows,
     JoinQuery.flow_kind: _Join,
+    AsofQuery.flow_kind: _Asof,
     WindowJoinQuery.flow_kind: _WindowJoin,
     OperatorQuery.flow_kind: _Operators,
 }

@@ -32,7 +32,6 @@ from chaos.simulator.draw.wish import (
     AS_THEY_ARRIVE,
     JOINS,
     OPERATORS,
-    POLICY_JOIN,
     Wish,
     order_free,
 )
@@ -57,7 +56,7 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
         document = draw_usual(rng, kind, TOPIC, wish)
         document["shards"] = rng.choice(_SHARDS)
     elif (kind := rng.choice(wish.classes)) in JOINS:
-        document = draw_join(rng, wish, policies=kind == POLICY_JOIN)
+        document = draw_join(rng, wish, kind)
     else:
         document = _of_queries(rng, kind, wish)
     own = random.Random(f"types {document!r}")

@@ -146,6 +146,12 @@ PAIRED = Evaluation(
     keeps=Keeps.RECORDS,
     counted="records that one still to come can reach",
 )
+NEWEST = Evaluation(
+    way="records in the shard of what is equal, sorted by time; each left one looks its partner up",
+    because="a later right record may be the newest of a left one that is still to come",
+    keeps=Keeps.RECORDS,
+    counted="left records that wait or may change, right ones in their reach, and one of each key",
+)
 PAIRED_IN_WINDOWS = Evaluation(
     way="records in the shard of what is equal, each with its first and last window; a window that "
     "ends pairs the records in it",

@@ -90,14 +90,18 @@ class JoinLanePart:
         late = progress_us > at
         taken, instant = ~late, np.where(at >= ENDED, ENDED, np.minimum(at, ENDED - 1) + 1)
         if self._query.late.policy == "update":
-            assert self._query.retention_us is not None  # noqa: S101 - `update` has both
-            assert self._query.late.every_us is not None  # noqa: S101
-            kept = wids.lowered(progress_us, min(self._query.retention_us, INT64_MAX)) <= at
-            taken = taken | kept
+            assert self._query.late.every_us is not None  # noqa: S101 - `update` has it
+            taken = taken | self._taken_late(scan)
             release = wids.release_us(progress_us, self._query.late.every_us)
             instant = np.where(late, release, instant)
         outcome = outcome_of(self._query, scan, taken, ~taken)
         return outcome, self._tables(scan, taken, instant, late)
+
+    def _taken_late(self, scan: Scan) -> Flags:
+        """Return which records are taken although they are late."""
+        assert self._query.retention_us is not None  # noqa: S101 - `update` has it
+        behind = min(self._query.retention_us, INT64_MAX)
+        return wids.lowered(scan.progress_us, behind) <= scan.values
 
     def _tables(self, scan: Scan, taken: Flags, instant: Ints, late: Flags) -> Tables:
         query, (source, _) = self._query, self._source.place(scan.partition)

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from windowing.model.arguments import checked_aggregate
+from windowing.model.asof import KIND as ASOF
+from windowing.model.asof import checks_of_asof, resolve_asof
 from windowing.model.emission import Retention, check_early, check_idle
 from windowing.model.errors import meant
 from windowing.model.fields import Aggregate
@@ -61,6 +63,9 @@ def resolve_join(declared: Declared, join: Join) -> JoinQuery:
     if join.operator is not None:
         return _policy_join(declared, join)
     late, retention = declared.late, declared.retention or Retention()
+    kept_us = None if retention.time is None else retention.time.amount
+    if join.kind == ASOF:
+        return resolve_asof(join, late, kept_us, retention.entries)
     if join.kind == WINDOW_JOIN:
         return resolve_window_join(join, late, retention)
     return JoinQuery(
@@ -73,7 +78,7 @@ def resolve_join(declared: Declared, join: Join) -> JoinQuery:
         select=join.select,
         late=late,
         # Also where nothing late is taken: a side without a window is seen as far back.
-        retention_us=None if retention.time is None else retention.time.amount,
+        retention_us=kept_us,
         entries_max=retention.entries,
     )
 
@@ -111,6 +116,7 @@ def _checks_of_join(declared: Declared, join: Join) -> Iterator[Callable[[], obj
 
     yield names
     yield from checks_of_operator(join, declared.late, _blaming)
+    yield from checks_of_asof(join, _blaming)
     rules = declared.destination.rules
     yield from checks_of_window_join(join, declared.late, retention, rules, _blaming)
     yield from (late, kept) if join.operator is None else (kept_by_windows,)
