@@ -30,6 +30,7 @@ from windowing.model.progress import (
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rules import in_log_order
 from windowing.model.source import Source
+from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.activity import Activity
 from windowing.model.windows.policy import PartitionAge, PartitionCount, TupleCount, WindowClause
 from windowing.model.windows.window import Window
@@ -47,7 +48,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
         *("sliding", "tumbling", "landmark", "rows", "landmark rows", "ranked rows"),
         *("landmark ranked rows", "by tuple", "by n", "by rank", "session", "session of rows"),
         *("inner join", "left join", "right join", "full join", "join over policy windows"),
-        *("operators", "cumulate", "as-of join"),
+        *("operators", "cumulate", "as-of join", "window join"),
     ),
     "axis": ("time", "number"),
     "generator": (
@@ -238,6 +239,15 @@ def _asof(_: Source, join: AsofQuery) -> Iterator[Feature]:
         yield "join", "equal"
 
 
+def _window_join(_: Source, join: WindowJoinQuery) -> Iterator[Feature]:
+    yield "class", "window join"
+    yield from (("generator", _generator(part.disorder)) for part in join.sources)
+    if join.on:
+        yield "join", "equal"
+    if join.where:
+        yield "join", "where"
+
+
 def _operators(source: Source, query: OperatorQuery) -> Iterator[Feature]:
     yield "class", "operators"
     yield "axis", "time"
@@ -396,5 +406,6 @@ _OF_KIND: Final[Mapping[str, Callable[[Source, Any], Iterator[Feature]]]] = {
     Query.flow_kind: _query,
     JoinQuery.flow_kind: _join,
     AsofQuery.flow_kind: _asof,
+    WindowJoinQuery.flow_kind: _window_join,
     OperatorQuery.flow_kind: _operators,
 }

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Protocol
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, InstanceOf
 
 from windowing.model.emission import Accumulation, Early, Late, Retention, parse_retention
 from windowing.model.event_time import SpecModel
 from windowing.model.fields import Aggregate, ValueType, may_overflow, value_type
 from windowing.model.flow import JoinFlow, StreamFlow
-from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side
+from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side, field_type, operands_in
+from windowing.model.pair_values import PairExpression
 from windowing.model.source import Source
 from windowing.model.types import FieldType
 from windowing.model.windows.activity import Warmup, parse_moment
@@ -76,6 +77,10 @@ class Flow(Protocol):
     @property
     def window(self) -> Window | None:
         """The window whose extents have aggregates; None: rows are of another kind."""
+
+    @property
+    def extents_in(self) -> Window | None:
+        """The windows whose extents rows show; None: records decide what a row spans."""
 
     @property
     def early(self) -> Early | None:
@@ -181,6 +186,11 @@ class MostFlows:
         """False: rows are a function of the log."""
         return False
 
+    @property
+    def extents_in(self: Flow) -> Window | None:
+        """The window of a query."""
+        return self.window
+
     def key_types(self: Flow, fields: Mapping[str, FieldType]) -> dict[str, FieldType]:
         """Give the types of a row's key, in the order of its fields."""
         return {name: fields[name] for name in self.key}
@@ -261,14 +271,14 @@ class JoinQuery(JoinFlow, MostFlows):
         name: the join's name in every row.
         sources: of the left side and of the right one.
         where: what else must hold; a file has no conditions in Python.
-        select: what a row shows: names, and fields of either record.
+        select: what a row shows: names, and fields of either record, or expressions over both.
     """
 
     flow_kind: ClassVar[str] = "join"
     name: str = PAIRS
     sources: tuple[Source, Source]
     where: tuple[Comparison, ...] = ()
-    select: dict[str, Operand]
+    select: dict[str, InstanceOf[Operand] | InstanceOf[PairExpression]]
 
     @property
     def attribute(self) -> str:
@@ -304,7 +314,7 @@ class JoinQuery(JoinFlow, MostFlows):
 
     @property
     def values(self) -> Mapping[str, object]:
-        """The fields that it shows, by name."""
+        """What it shows, by name."""
         return self.select
 
     def without_values(self) -> JoinQuery:
@@ -314,7 +324,17 @@ class JoinQuery(JoinFlow, MostFlows):
     def value_types(self, fields: Mapping[str, FieldType]) -> dict[str, ValueType]:
         """Give the types of a row's values, which either side's source says."""
         del fields
-        return {name: ValueType.of(self.type_of(one)) for name, one in self.select.items()}
+        return {name: ValueType.of(self.type_of_shown(one)) for name, one in self.select.items()}
+
+    def may_overflow(self, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
+        """Name the expressions: one that has no value for a pair is null in its row."""
+        del fields
+        return tuple(self.expressions)
+
+    @property
+    def expressions(self) -> dict[str, PairExpression]:
+        """What it computes of both records, by the name of the value."""
+        return {n: one for n, one in self.select.items() if isinstance(one, PairExpression)}
 
     @property
     def accumulation(self) -> Accumulation:
@@ -336,7 +356,19 @@ class JoinQuery(JoinFlow, MostFlows):
 
     def type_of(self, operand: Operand) -> FieldType:
         """The type of a field of one of the records."""
-        return self.source(operand.side).fields[operand.field]
+        found = field_type(self.source(operand.side), operand.field)
+        assert found is not None  # noqa: S101 - checked with the file
+        return found
+
+    def type_of_shown(self, one: Operand | PairExpression) -> FieldType:
+        """The type of what a row shows."""
+        if isinstance(one, Operand):
+            return self.type_of(one)
+        return one.type_in(self.types_in(one))
+
+    def types_in(self, one: PairExpression) -> dict[str, FieldType]:
+        """The types of the names in an expression."""
+        return {each.name: self.type_of(each) for each in operands_in([one])}
 
     @property
     def sharded_by(self) -> dict[str, str]:
@@ -350,7 +382,7 @@ class JoinQuery(JoinFlow, MostFlows):
 
     def needed(self, side: Side) -> tuple[str, ...]:
         """The fields of a side that a row or a condition needs beside the equal ones."""
-        operands = [*self.select.values()]
+        operands = [*operands_in(self.select.values())]
         for comparison in self.where:
             operands.append(comparison.first)
             if isinstance(comparison.second, Operand):

@@ -13,6 +13,7 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rows import Key, Row
+from windowing.model.window_join import WindowJoinQuery
 from windowing.semantics.revisions import (
     key_of,
     offsets_of,
@@ -22,7 +23,7 @@ from windowing.semantics.revisions import (
 )
 from windowing.semantics.units import WindowRevision
 from windowing.semantics.view import View
-from windowing.semantics.windows import asof, joins, operators, policy_joins
+from windowing.semantics.windows import asof, joins, operators, policy_joins, window_joins
 from windowing.semantics.windows.by_value import ByValueDefinition
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.definition import FlowDefinition
@@ -131,6 +132,19 @@ class _Asof(_Join):
 
 
 @dataclass(frozen=True)
+class _WindowJoin(_Join):
+    query: WindowJoinQuery
+
+    @property
+    def definition(self) -> FlowDefinition:
+        return window_joins.WindowJoinDefinition(self.query)
+
+    def rows(self, source: Source, view: View) -> Iterator[Row]:
+        del source
+        yield from window_joins.rows(self.query, view.items, view.lanes)
+
+
+@dataclass(frozen=True)
 class _Operators:
     query: OperatorQuery
 
@@ -192,6 +206,7 @@ KINDS: Final[Mapping[str, Callable[[Any], FlowMeaning]]] = {
     Query.flow_kind: _Windows,
     JoinQuery.flow_kind: _Join,
     AsofQuery.flow_kind: _Asof,
+    WindowJoinQuery.flow_kind: _WindowJoin,
     OperatorQuery.flow_kind: _Operators,
 }
 

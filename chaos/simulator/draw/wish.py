@@ -22,7 +22,10 @@ POLICY_JOIN = "join over policy windows"
 ASOF_JOIN = "as-of join"
 """The same that matches each left record with the newest right one; some of `JOIN` are, too."""
 
-JOINS = frozenset({JOIN, POLICY_JOIN, ASOF_JOIN})
+WINDOW_JOIN = "window join"
+"""The same whose records meet in windows; some of `JOIN` are, too."""
+
+JOINS = frozenset({JOIN, POLICY_JOIN, ASOF_JOIN, WINDOW_JOIN})
 
 OPERATORS = "operators"
 """The class of a query with operators over policy windows."""

@@ -64,6 +64,7 @@ class Parts:
         extents: give start and end of each row that a shard's part made.
         settles: whether the lane's part can read chunks apart, as
             `windowing.engine.windows.part.Settles` says.
+        numbering: of windows that follow from a record's value, where a join may have them.
     """
 
     lane: MakeLanePart
@@ -71,6 +72,7 @@ class Parts:
     evaluation: Evaluation
     extents: Extents
     settles: bool = False
+    numbering: Numbering | None = None
 
 
 PARTS: Final = Registry[Callable[[Window], Parts]]("window_parts", "window_parts")
@@ -101,6 +103,7 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
                 evaluation.valued(kind),
                 _numbered_by(numbering),
                 settles=True,
+                numbering=numbering,
             )
 
         PARTS.add(kind, parts, f"{class_.__module__}.{class_.__name__}")
@@ -192,9 +195,13 @@ def _alike(
     lane: MakeLanePart, shard: MakeShardPart, evaluated: Evaluation, *, settles: bool = False
 ) -> Callable[[Window], Parts]:
     """Return what gives the parts of a class if all of its windows are evaluated alike."""
-    return lambda window: Parts(
-        lane, shard, evaluated, _numbered_by(wids.grid(window)), settles=settles
-    )
+
+    def parts(window: Window) -> Parts:
+        numbering = wids.grid(window)
+        extents = _numbered_by(numbering)
+        return Parts(lane, shard, evaluated, extents, settles=settles, numbering=numbering)
+
+    return parts
 
 
 def _cumulating(window: Window) -> Parts:

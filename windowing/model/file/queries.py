@@ -30,6 +30,8 @@ from windowing.model.rules import (
     check_step,
 )
 from windowing.model.source import Source, known_fields
+from windowing.model.window_join import KIND as WINDOW_JOIN
+from windowing.model.window_join import checks_of_window_join, resolve_window_join
 from windowing.model.windows.activity import Activity, Places
 from windowing.model.windows.parsing import parse_window
 from windowing.model.windows.sliding import with_activity
@@ -64,6 +66,8 @@ def resolve_join(declared: Declared, join: Join) -> JoinQuery:
     kept_us = None if retention.time is None else retention.time.amount
     if join.kind == ASOF:
         return resolve_asof(join, late, kept_us, retention.entries)
+    if join.kind == WINDOW_JOIN:
+        return resolve_window_join(join, late, retention)
     return JoinQuery(
         sources=(join.left.source, join.right.source),
         left=join.left.window_us,
@@ -89,12 +93,13 @@ def _checks_of_join(declared: Declared, join: Join) -> Iterator[Callable[[], obj
 
     def late() -> None:
         with _blaming("late"):
-            if declared.late.policy == "update" and retention.time is None:
+            counted = join.kind == WINDOW_JOIN and retention.windows is not None
+            if declared.late.policy == "update" and retention.time is None and not counted:
                 raise ValueError(_NO_RETENTION)
 
     def kept() -> None:
         with _blaming("retention"):
-            if retention.windows is not None:
+            if retention.windows is not None and join.kind != WINDOW_JOIN:
                 msg = "a join has no windows to count: give a time"
                 raise ValueError(msg)
             for step in (declared.late.every, retention.time):
@@ -112,6 +117,8 @@ def _checks_of_join(declared: Declared, join: Join) -> Iterator[Callable[[], obj
     yield names
     yield from checks_of_operator(join, declared.late, _blaming)
     yield from checks_of_asof(join, _blaming)
+    rules = declared.destination.rules
+    yield from checks_of_window_join(join, declared.late, retention, rules, _blaming)
     yield from (late, kept) if join.operator is None else (kept_by_windows,)
 
 
