@@ -12,6 +12,7 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rows import Key, Row
+from windowing.semantics.having import sent
 from windowing.semantics.revisions import (
     key_of,
     offsets_of,
@@ -74,8 +75,9 @@ class _Windows:
         return definition_of(self.query)
 
     def rows(self, source: Source, view: View) -> Iterator[Row]:
-        for shown in revisions(self.query, view.items, view.lanes, view.newest):
-            yield row_of(self.query, source, shown)
+        found = revisions(self.query, view.items, view.lanes, view.newest)
+        rows = (row_of(self.query, source, shown) for shown in found)
+        yield from sent(self.query, source.fields, rows)
 
     def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
         del source
