@@ -85,13 +85,13 @@ class SentRows:
             return rows
         holds, before = self.holds(rows), rows[RETRACTS]
         held = self._previous(rows, holds)
-        took_effect("row that does not hold", int((~holds & ~before).sum()))
+        took_effect("rows held back", int((~holds & ~before).sum()))
         if self._retracts:
             # The retraction withdraws what was sent, but for what only a tombstone says.
             absorbed = ABSORBED_BY in rows.columns
             kept = holds | (held & rows[ABSORBED_BY].is_not_null()) if absorbed else holds
             return rows.filter(kept)
-        took_effect("row that withdraws", int((~holds & held & ~before).sum()))
+        took_effect("rows that withdraw", int((~holds & held & ~before).sum()))
         return self.marked(rows, holds).filter(~before & (holds | held)).drop(RETRACTS)
 
     def marked(self, rows: pl.DataFrame, holds: pl.Series) -> pl.DataFrame:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from windowing.model.query import Query
-from windowing.model.rows import Key, Row, Value
+from windowing.model.rows import Key, Row
 from windowing.model.types import FieldType
 from windowing.semantics.expressions import ExpressionFailure, value_of
 
 
-def holds(query: Query, types: Mapping[str, FieldType], key: Key, values: Mapping[str, Value]) -> bool:
+def holds(query: Query, types: Mapping[str, FieldType], row: Row) -> bool:
     """Return whether a row of a query fulfils its condition; without one, each does.
 
     Args:
@@ -24,7 +24,7 @@ def holds(query: Query, types: Mapping[str, FieldType], key: Key, values: Mappin
     """
     if query.having is None:
         return True
-    shown = {**dict(zip(query.key, key, strict=True)), **values}
+    shown = {**dict(zip(query.key, row.key, strict=True)), **row.values}
     named = {name: shown[name] for name in types}
     try:
         return value_of(query.having.expression, types, named) is True  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ def sent(query: Query, fields: Mapping[str, FieldType], rows: Iterable[Row]) -> 
             if held_before:
                 yield row
             continue
-        held[window] = row.absorbed_by is None and holds(query, types, row.key, row.values)
+        held[window] = row.absorbed_by is None and holds(query, types, row)
         if held[window] or (held_before and row.absorbed_by is not None):
             yield row
         elif held_before and query.accumulation != "retracting":

@@ -34,6 +34,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
+from windowing.engine.effects import took_effect
 from windowing.engine.progress.reached import AllEnded, Progress, per_row, stamped
 from windowing.engine.storage.frames import where
 from windowing.engine.tuning import tuning
@@ -99,6 +100,7 @@ class SlidingShardPart:
         last = self._empties.reached(on_time, after, last)
         gaps = self._empties.between(on_time, first, last)
         windows = self._empties.among(self._expanded(gaps).select(self._group))
+        took_effect("rows without records", len(windows))
         return self._nothing(windows, tables, retracts=False)
 
     def _empties_taken_back(
