@@ -61,9 +61,7 @@ class EarlyRows:
         sent: what is sent of the rows; None: all.
     """
 
-    def __init__(
-        self, query: Query, part: ShowsOpenWindows, sent: SentRows | None = None
-    ) -> None:
+    def __init__(self, query: Query, part: ShowsOpenWindows, sent: SentRows | None = None) -> None:
         self._query, self._policy, self._part, self._sent = query, query.early, part, sent
         self._sessions = part if isinstance(part, MovesOpenWindows) else None
         self._names = {name: field_column(name) for name in dict.fromkeys(query.key)}

@@ -24,12 +24,17 @@ from windowing.engine.columns import (
 )
 from windowing.engine.effects import took_effect
 from windowing.engine.reading.expressions.evaluate import evaluate
+from windowing.engine.reading.expressions.program import Evaluated
 from windowing.model import Query
 from windowing.model.expressions.tree import Expression
 from windowing.model.query import Flow
 from windowing.model.types import FieldType
 
 _HOLDS, _HELD = "holds", "held"
+
+
+def _true(found: Evaluated) -> pl.Series:
+    return found.values.fill_null(value=False) & ~found.failed
 
 
 def with_previous(query: Query) -> Query:
@@ -70,7 +75,7 @@ class SentRows:
         ]
         frame = pl.DataFrame(columns) if columns else rows.select(WINDOW_ID)
         found = evaluate(self._expression, frame, self._types)
-        held = found.values.fill_null(value=False) & ~found.failed
+        held = _true(found)
         if ABSORBED_BY in rows.columns:
             held &= rows[ABSORBED_BY].is_null()
         return held.alias(_HOLDS)

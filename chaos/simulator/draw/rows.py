@@ -17,18 +17,20 @@ _FAR: Final = (1, 1, 2, 3, 5, 40)
 """How many windows are sent behind one with records; rarely, more than a log has."""
 
 _EVERY: Final = ("TRUE", "NULL IS NOT NULL")
-_OF_NUMBERS: Final = ("{} > {}", "{} <= {}", "{} <> {}", "{} IS NULL OR {} < 3", "{} mod 2 = {}")
+_OF_NUMBERS: Final = ("{} > {}", "{} <= {}", "{} <> {}", "{} IS NULL OR {} < 3")
 
 
 def draw_rows(document: dict[str, Any], wish: Wish) -> None:
     """Draw for the queries of a document which rows they send."""
     rng = random.Random(f"rows {document!r}")
+    if rng.random() >= wish.rows:
+        return
     for query in document.get("queries", {}).values():
         if "aggregates" not in query or "operator" in query:
             continue
-        if _follow_on(query["window"]) and rng.random() < wish.rows:
+        if _follow_on(query["window"]) and rng.random() < 0.5:
             query["empty"] = {"after": rng.choice(_FAR)}
-        if rng.random() < wish.rows:
+        if rng.random() < 0.65:
             query["having"] = _having(rng, query, document["source"]["fields"])
             own = query.get("accumulation", document.get("accumulation"))
             if own == "discarding":
@@ -42,7 +44,19 @@ def _follow_on(window: Any) -> bool:
     return "LANDMARK" not in window and "WATTR" in window and "SESSION" not in window
 
 
+def _counted(query: dict[str, Any]) -> str:
+    """Return the aggregate that counts a query's records; add it if there is none."""
+    found = [name for name, text in query["aggregates"].items() if text == "count"]
+    if not found:
+        query["aggregates"] = {**query["aggregates"], "counted": "count"}
+    return found[0] if found else "counted"
+
+
 def _having(rng: random.Random, query: dict[str, Any], fields: dict[str, str]) -> str:
+    if rng.random() < 0.5:
+        # Each late record changes what is even.
+        name = _counted(query)
+        return rng.choice([f"{name} mod 2 = 1", f"{name} mod 2 = 0", f"{name} <= 2", f"{name} > 1"])
     known = {name: parse_field_type(text) for name, text in fields.items()}
     types = {name: known[name] for name in query["group_by"] if name in known}
     numbers = []

@@ -27,7 +27,6 @@ from windowing.model.user.user_aggregate import UserAggregateError
 from windowing.model.user.user_operator import UserOperatorError
 from windowing.model.windows.own import OwnWindow
 
-
 _MISTAKES: Final = (
     *(UserAggregateError, UserOperatorError, PluginError, WindowError, ExpressionError),
 )

@@ -132,9 +132,7 @@ class ExtentDefinition(WindowDefinition, ABC):
             return end <= unit.final
         return end <= unit.furthest or self.extent(before)[1] <= unit.newest
 
-    def called(
-        self, wid: int, unit: Unit, has_records: Callable[[int], bool]
-    ) -> Iterator[int]:
+    def called(self, wid: int, unit: Unit, has_records: Callable[[int], bool]) -> Iterator[int]:
         """Yield the windows that are sent without records because of one that has some."""
         before = wid
         for _ in range(self.query.empty_after):
