@@ -59,6 +59,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "mode": ("generous", "consistent"),
     "accumulation": ("accumulating", "discarding", "retracting"),
     "early": ("none", "records", "every"),
+    "sends": ("windows without records", "rows that hold"),
     "aggregate": (*SIGNATURES, "python"),
     "retention": ("none", "time", "windows", "entries"),
     "group_by": ("none", "one", "several"),
@@ -105,6 +106,7 @@ OPERATOR_SUBJECTS: Final = (
 
 SEVERAL: Final = {
     *("aggregate", "window", "join", "source", "control", "believes", "refused", "run", "fault"),
+    "sends",
     # A chain has several windows.
     *(of for of in OPERATOR_SUBJECTS if of != "order"),
 }
@@ -147,6 +149,9 @@ def _query(source: Source, query: Query) -> Iterator[Feature]:
     yield "generator", _generator(source.generator_of(attribute))
     yield "accumulation", query.accumulation
     yield "early", _early(query)
+    sends = {"windows without records": query.empty_after > 0}
+    sends["rows that hold"] = query.having is not None
+    yield from (("sends", name) for name, there in sends.items() if there)
     yield from (("aggregate", aggregate.function) for aggregate in query.aggregates)
     yield "group_by", _groups(query.group_by)
     active = window.active or Activity()

@@ -14,6 +14,7 @@ from windowing.model.operators.steps import AggregateStep
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rows import Key, Row
 from windowing.model.window_join import WindowJoinQuery
+from windowing.semantics.having import sent
 from windowing.semantics.revisions import (
     key_of,
     offsets_of,
@@ -76,8 +77,9 @@ class _Windows:
         return definition_of(self.query)
 
     def rows(self, source: Source, view: View) -> Iterator[Row]:
-        for shown in revisions(self.query, view.items, view.lanes, view.newest):
-            yield row_of(self.query, source, shown)
+        found = revisions(self.query, view.items, view.lanes, view.newest)
+        rows = (row_of(self.query, source, shown) for shown in found)
+        yield from sent(self.query, source.fields, rows)
 
     def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
         del source

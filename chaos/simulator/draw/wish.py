@@ -82,6 +82,8 @@ class Wish:
         types: how often there are decimals, bools, dates and timestamps among fields and keys.
         duplicates: how often sources say what a duplicate is.
         computed: how often they compute something of a record, and how often they have two topics.
+        rows: how often some queries send rows of windows without records, or only rows that fulfil
+            a condition.
     """
 
     classes: tuple[str, ...] = field(default_factory=_classes)
@@ -102,3 +104,4 @@ class Wish:
     types: float = 0.3
     duplicates: float = 0.12
     computed: float = 0.15
+    rows: float = 0.25

@@ -18,6 +18,7 @@ from windowing.engine import wids
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
 from windowing.engine.flow_plan import FlowPlan
+from windowing.engine.having import with_previous
 from windowing.engine.progress.clock import clock_by, clock_of, row_clock_of
 from windowing.engine.rows.join_part import PolicyJoinShardPart
 from windowing.engine.wids import Numbering
@@ -130,7 +131,7 @@ def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
     return FlowPlan(
         query,
         parts.lane,
-        parts.shard,
+        parts.shard if query.having is None else partial(_with_previous, parts.shard),
         replaces=False,
         evaluation=parts.evaluation,
         schema=StateSchema.of(query, source),
@@ -139,6 +140,11 @@ def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
         row_clock=row_clock_of(query),
         whole=None if parts.settles else whole,
     )
+
+
+def _with_previous(shard: MakeShardPart, query: Query, pipeline: Pipeline) -> ShardPart:
+    """Return the part whose rows say what the row before showed."""
+    return shard(with_previous(query), pipeline)
 
 
 def window_extents(query: Query, rows: pl.DataFrame) -> list[Extent]:
