@@ -108,18 +108,19 @@ def row_of(query: Query, source: Source, shown: WindowRevision) -> Row:
         records=len(shown.holds),
         retracts=shown.retracts,
         absorbed_by=shown.absorbed_by,
-        offsets=offsets_of(shown),
+        offsets=offsets_of(source, shown),
         values=values,
         overflow=overflow,
     )
 
 
-def offsets_of(shown: WindowRevision) -> dict[str, tuple[int, int]]:
-    """Return the first and last offset of a row's records, by lane."""
+def offsets_of(source: Source, shown: WindowRevision) -> dict[str, tuple[int, int]]:
+    """Return the first and last offset of a row's records, by lane in the order of numbers."""
     offsets: dict[str, list[int]] = defaultdict(list)
     for item in shown.holds:
         offsets[item.lane].append(item.offset)
-    return {lane: (min(held), max(held)) for lane, held in offsets.items()}
+    found = {lane: (min(held), max(held)) for lane, held in offsets.items()}
+    return source.by_number(found)
 
 
 def values_of(

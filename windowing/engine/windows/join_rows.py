@@ -60,7 +60,8 @@ class PairRows:
             pl.lit(retracts).alias(RETRACTS),
             late.cast(pl.Int64).alias(REVISION),
             pl.lit(len(there), dtype=pl.Int64).alias(RECORDS),
-            pl.concat_list(_offsets(side) for side in there).alias(OFFSETS),
+            # Sorted: lanes stand by number, and an added one of the left side comes last.
+            pl.concat_list(_offsets(side) for side in there).list.sort().alias(OFFSETS),
             self._key(there).alias(KEY),
             self._values(there).alias(VALUES),
         )
