@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from windowing.model.added_lanes import AddedLane
 
-
 T = TypeVar("T")
 
 
