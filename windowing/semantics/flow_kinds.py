@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from windowing.model.asof import AsofQuery
@@ -106,11 +106,9 @@ class _Join:
         return joins.JoinDefinition(self.query)
 
     def rows(self, source: Source, view: View) -> Iterator[Row]:
-        del source
-        if isinstance(self.query, PolicyJoinQuery):
-            yield from policy_joins.rows(self.query, view.items, view.lanes)
-        else:
-            yield from joins.rows(self.query, view.items, view.lanes)
+        meaning = policy_joins if isinstance(self.query, PolicyJoinQuery) else joins
+        for row in meaning.rows(self.query, view.items, view.lanes):
+            yield replace(row, offsets=source.by_number(row.offsets))
 
     def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
         del source, view, row
@@ -198,7 +196,7 @@ class _Operators:
             pane="full",
             revision=0,
             records=len(report.items),
-            offsets=offsets_of(shown),
+            offsets=offsets_of(source, shown),
             values=values,
             overflow=overflow,
         )

@@ -38,6 +38,7 @@ from windowing.engine.aggregates.exact import (
 )
 from windowing.engine.columns import state_column
 from windowing.engine.storage.decimals import from_integers, from_words
+from windowing.model.fields import Aggregate
 from windowing.model.functions import NARROW_MAX, SPREAD
 from windowing.model.types import PRECISION_MAX, FieldType
 
@@ -48,8 +49,6 @@ SUMMED = ("sum", "mean", *SPREAD)
 """The functions computed from sums."""
 COUNTED = (*SUMMED, "count")
 """Those that need the number of values."""
-TRUTHS = ("any", "all")
-"""Those that need how many values are true, false and null."""
 
 
 def wide(type_: FieldType) -> bool:
@@ -59,28 +58,45 @@ def wide(type_: FieldType) -> bool:
 
 @dataclass(frozen=True)
 class TruthColumns:
-    """The columns of how many values of a bool are true, false and null."""
+    """The columns of how many values of a bool are true, false and null.
 
+    Attributes:
+        field: the bool.
+        condition: of records for which this field is not true, nothing is counted; None: all are.
+    """
+
+    field: str
+    condition: str | None
     true: str
     false: str
     null: str
 
     @classmethod
-    def of(cls, field: str) -> TruthColumns:
-        """Return the columns of a field."""
-        return cls(*(state_column(field, part) for part in ("true", "false", "null")))
+    def of(cls, one: Aggregate) -> TruthColumns:
+        """Return the columns of an aggregate; others of the same fields have the same."""
+        (field, *where) = one.fields
+        columns = (state_column(field, part) for part in ("true", "false", "null"))
+        return cls(field, where[0] if where else None, *columns)
 
     @property
     def names(self) -> tuple[str, str, str]:
         """All of them."""
         return self.true, self.false, self.null
 
-    def lift(self, values: pl.Series) -> list[pl.Series]:
-        """Return the numbers of each single value."""
-        columns = (values.fill_null(value=False), (~values).fill_null(value=False))
+    def lift(self, values: pl.Series, holds: pl.Series | None) -> list[pl.Series]:
+        """Return the numbers of each single value.
+
+        Args:
+            holds: the condition, if there is one.
+        """
+        columns = [values.fill_null(value=False), (~values).fill_null(value=False)]
+        columns.append(values.is_null())
+        if holds is not None:
+            taken = holds.fill_null(value=False)
+            columns = [column & taken for column in columns]
         return [
             column.cast(pl.Int64).alias(name)
-            for name, column in zip(self.names, (*columns, values.is_null()), strict=True)
+            for name, column in zip(self.names, columns, strict=True)
         ]
 
     def results(self, function: str, partials: pl.DataFrame) -> pl.Series:

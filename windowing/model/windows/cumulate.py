@@ -50,9 +50,7 @@ class Cumulate:
         """Build the window from clauses; None: they are of another class."""
         if not spelled.cumulate or spelled.range_ is None:
             return None
-        return cls(
-            spelled.range_, spelled.slide, spelled.attribute, spelled.origin, spelled.pattr
-        )
+        return cls(spelled.range_, spelled.slide, spelled.attribute, spelled.origin, spelled.pattr)
 
     def facts(self) -> Facts:
         """Return the window's facts for the fingerprint."""
