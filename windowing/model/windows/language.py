@@ -17,7 +17,7 @@ from windowing.model.errors import WindowError, meant_or_known
 from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, instant_us, parse_length
 from windowing.model.paths import PATH, named
 from windowing.model.windows.window import ROW_NUM, Align
-from windowing.model.zones import Zone, installed_zone
+from windowing.model.zones import Zone, zone_named
 
 AttributeType = Literal["time", "number", "text", "rows"]
 
@@ -217,7 +217,7 @@ def _read_align(text: str, source: object) -> str:
 
 def _read_zone(text: str) -> Zone:
     try:
-        return installed_zone(text)
+        return zone_named(text)
     except ValueError as error:
         raise WindowError("E_ZONE", f"ZONE: {error}") from None
 
