@@ -1,8 +1,8 @@
 """The window language: parse text or a mapping into clauses, or fail with a code.
 
 Source: Li et al., "Semantics and Evaluation Techniques for Window Aggregates in Data Streams",
-SIGMOD 2005, section 3; the spelling, LANDMARK, CUMULATE, ORIGIN, ORDER, ALIGN and the codes are ours. SESSION
-is the dynamic window of SAMZA-552.
+SIGMOD 2005, section 3; the spelling, LANDMARK, CUMULATE, ORIGIN, ZONE, ORDER, ALIGN and the codes
+are ours. SESSION is the dynamic window of SAMZA-552.
 """
 
 from __future__ import annotations

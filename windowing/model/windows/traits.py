@@ -74,7 +74,7 @@ class Traits:
     @property
     def follow_on(self) -> bool:
         """Whether a window's number gives the next window, whatever the records."""
-        return self.on_grid or self.ends is Ends.NUMBERED
+        return self.on_grid or self.ends in (Ends.CALENDAR, Ends.NUMBERED)
 
     @property
     def pictured(self) -> bool:
