@@ -55,7 +55,11 @@ class Job:
             raise AuditError(msg)
         found, disorder = _query(pipeline, query), pipeline.source.disorder
         window = found.window
-        if not is_sliding(window) or window.pattr or window.attribute != pipeline.source.event_time.field:
+        if (
+            not is_sliding(window)
+            or window.pattr
+            or window.attribute != pipeline.source.event_time.field
+        ):
             msg = f"query {found.name}: only tumbling and sliding windows of event time are audited"
             raise AuditError(msg)
         if not isinstance(disorder, Slack):

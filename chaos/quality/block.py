@@ -72,7 +72,7 @@ _REFUSED = (
     *("id", "meta", "rendered_content", "catch_exceptions", "result_format"),
     *("row_condition", "condition_parser"),
 )
-_NUMBERED = (Ends.SLIDES, Ends.ROWS, Ends.NUMBERED)
+_NUMBERED = (Ends.SLIDES, Ends.CALENDAR, Ends.ROWS, Ends.NUMBERED)
 _ONE_COLUMN = ("column", "column_A", "column_B")
 _ABOUT_COLUMNS = ("expect_column_to_exist", "expect_table_column")
 

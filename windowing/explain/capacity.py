@@ -170,7 +170,8 @@ def kind_of(window: Window) -> Kind:
     """
     if window.traits.merging and window.range_ is not None:
         return "session"
-    if window.traits.ends is Ends.SLIDES and window.range_ is not None:
+    slides = window.traits.ends in (Ends.SLIDES, Ends.CALENDAR) or window.traits.periodic
+    if slides and window.range_ is not None:
         # Slices of windows that cumulate are those of windows that slide.
         return "tumbling" if window.range_ == window.slide else "sliding"
     msg = (

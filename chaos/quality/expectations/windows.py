@@ -96,7 +96,7 @@ class ExpectWindowsToBeComplete(FrameExpectation):
     per: list[str] = pydantic.Field([], description="Columns whose values have their own windows")
     max_share: float = pydantic.Field(0, description="Of the windows", ge=0, le=1)
     last: int | None = pydantic.Field(None, description="How many of the newest windows", ge=1)
-    periods: dict[str, Any] | None = pydantic.Field(None, description="What is numbered by period")
+    periods: dict[str, Any] | None = pydantic.Field(None, description="What has own numbers")
     description: str | None = "No window is missing between the first and the last."
     metric_name: ClassVar[str] = "table.windows.holes"
 
@@ -110,8 +110,8 @@ class ExpectWindowsToBeComplete(FrameExpectation):
         """Find the missing window numbers: exact counts, and the first twenty.
 
         Returns:
-            `windows` (those numbered between first and last), `missing_count`, and `missing`, each with
-            the values of `per` and the number.
+            `windows` (those numbered between first and last), `missing_count`, and `missing`, each
+            with the values of `per` and the number.
         """
         per = list(per or [])
         rows = frame[[*per, "window_id"]].drop_duplicates().sort_values("window_id", kind="stable")

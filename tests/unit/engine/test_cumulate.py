@@ -136,7 +136,9 @@ def entries(records: list[tuple[int, int, str, int]]) -> list[Entry]:
     offsets, found = [0, 0], list[Entry]()
     for lane, ts, key, value in records:
         one = {"ts": ts, "k": key, "v": value}
-        found.append(entry({"source": "s", "partition": lane, "offset": offsets[lane], "value": one}))
+        found.append(
+            entry({"source": "s", "partition": lane, "offset": offsets[lane], "value": one})
+        )
         offsets[lane] += 1
     ends = [{"source": "s", "partition": lane, "offset": at} for lane, at in enumerate(offsets)]
     return [*found, *(entry({**end, "control": {"end": True}}) for end in ends)]
@@ -267,7 +269,9 @@ def test_what_has_closed_for_good_is_one_state_per_key_and_period() -> None:
         ("RANGE CUMULATE 1 day SLIDE 1 us WATTR ts ZONE Asia/Tokyo", "E_VALUE", "1,000,000"),
     ],
 )
-def test_what_is_no_window_has_a_code_and_says_what_to_write(text: str, code: str, why: str) -> None:
+def test_what_is_no_window_has_a_code_and_says_what_to_write(
+    text: str, code: str, why: str
+) -> None:
     with pytest.raises(PipelineError) as refused:
         pipeline_of(text)
     assert code in str(refused.value)
