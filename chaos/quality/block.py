@@ -60,6 +60,7 @@ Revisions = Literal["final", "all"]
 _EXAMPLE = "as {query: hourly, expect_column_values_to_be_between: {column: records, min_value: 1}}"
 _SUPPLIED = {
     WINDOW_SET: ("expected",),
+    COMPLETE: ("periods",),
     REVISIONS: ("window_columns",),
     FEW_REVISED: ("window_columns",),
     CONSERVED: ("read",),

@@ -19,6 +19,7 @@ from windowing.engine.columns import field_column
 from windowing.engine.plan import closing_by_event_time, plan_of
 from windowing.engine.reading.batches import Entry
 from windowing.engine.wids import Ints, lowered
+from windowing.engine.windows import cumulate
 from windowing.engine.windows.calendar import grain_us
 from windowing.model import Pipeline
 from windowing.model.lengths import INT64_MAX
@@ -80,6 +81,8 @@ def _steps(window: Window) -> tuple[int, ...]:
             return window.slide, window.origin
         case Ends.CALENDAR:
             return (grain_us(window),)
+        case Ends.NUMBERED if window.traits.periodic:
+            return window.slide, cumulate.grain_us(window)
         case _:
             return (1,)
 

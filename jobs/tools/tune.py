@@ -178,7 +178,11 @@ class Scale:
                 msg = "operators have no windows that close at a time, so nothing can be weighed: "
                 msg += "the slack must exceed how far a record may be behind the newest of its lane"
             raise TuneError(msg)
-        own = [q for q in self._queries if q.window.traits.ends is Ends.NUMBERED]
+        own = [
+            query
+            for query in self._queries
+            if query.window.traits.ends is Ends.NUMBERED and not query.window.traits.periodic
+        ]
         self.left_out = tuple(query.name for query in own)
         self._queries = [query for query in self._queries if query not in own]
         if not self._queries:

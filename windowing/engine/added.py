@@ -45,7 +45,7 @@ def why_not(before: Plan, after: Plan, query: str) -> str | None:
         return (
             f"{window.kind} windows{' with ALIGN start' * (window.align == 'start')} may hold "
             "records from before it was added: only windows with an ORIGIN at their beginning "
-            "(RANGE … SLIDE … WATTR, or RANGE LANDMARK), or a query with from, can begin later"
+            "(RANGE … SLIDE … WATTR, LANDMARK, CUMULATE), or a query with from, can begin later"
         )
     if flow.clock not in before.clocks or flow.clock.attribute != window.attribute:
         return f"the run does not know its own progress by {window.attribute}"

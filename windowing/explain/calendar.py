@@ -10,8 +10,10 @@ from typing import Final, cast
 import numpy as np
 
 from windowing.engine.windows.calendar import CalendarNumbering
+from windowing.engine.windows.cumulate import numbering_of
 from windowing.model.lengths import spell_us
 from windowing.model.windows.calendar import CalendarWindow
+from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.window import Window
 from windowing.model.zones import Zone
 
@@ -46,6 +48,28 @@ def explain_edges(window: Window) -> Iterator[str]:
 
 
 _YEAR: Final = 366
+
+
+def explain_periods(window: Window) -> Iterator[str]:
+    """Give the lines about the period of now, and where its next windows end.
+
+    Args:
+        window: one that cumulates over local time.
+    """
+    cumulating = cast("Cumulate", window)
+    assert cumulating.calendar is not None  # noqa: S101 - of local time
+    numbering, zone = numbering_of(cumulating), cumulating.calendar.zone
+    now = np.array([time_ns() // 1_000])
+    (first,), (last,) = (windows.tolist() for windows in numbering.span(now))
+    start, end = numbering.bounds(first)[0], numbering.bounds(last)[1]
+    windows = last - first + 1 + (first - numbering.open_from(np.array([start])).tolist()[0])
+    yield (
+        f"  the period from {local_time(start, zone)} ends {local_time(end, zone)}: it has "
+        f"{windows:,} windows, and {cumulating.numbers:,} numbers"
+    )
+    ends = [(wid, numbering.bounds(wid)[1]) for wid in range(first, min(first + _SHOWN, last + 1))]
+    shown = [f"{wid} ends {local_time(end, zone)}" for wid, end in ends]
+    yield f"  next windows, by {zone}: {', '.join(shown)}"
 
 
 def local_time(instant_us: int, zone: Zone) -> str:

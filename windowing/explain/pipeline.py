@@ -8,7 +8,7 @@ from typing import Any, Final
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan, plan_flow
 from windowing.explain.asof import explain_asof
-from windowing.explain.calendar import explain_edges
+from windowing.explain.calendar import explain_edges, explain_periods
 from windowing.explain.families import explain_families
 from windowing.explain.join import explain_join, explain_policy_join
 from windowing.explain.operators import explain_operators
@@ -152,6 +152,8 @@ def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
         yield from _picture(query, source)
     if query.window.traits.ends is Ends.CALENDAR:
         yield from explain_edges(query.window)
+    elif query.window.traits.periodic and not query.window.traits.pictured:
+        yield from explain_periods(query.window)
 
 
 def _explain_join(flow: FlowPlan[JoinQuery], plan: Plan) -> Iterator[str]:

@@ -39,6 +39,8 @@ def families_of(pipeline: Pipeline) -> dict[str, Family]:
 def why_alone(query: Query, pipeline: Pipeline) -> str | None:
     """Return why a query shares no slices with any other; None: it may."""
     window, source = query.window, pipeline.source
+    if window.traits.periodic:
+        return "it keeps one sum of each period; a family would keep its slices to the period's end"
     if not has_extents(window):
         return f"its slices are not those of sliding windows, but of {window.kind} windows"
     attribute = source.ordered_by(window.attribute)

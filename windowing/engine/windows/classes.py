@@ -25,7 +25,7 @@ from windowing.engine.wids import Numbering
 from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
 from windowing.engine.windows.calendar import CalendarNumbering
-from windowing.engine.windows.cumulate import CumulateShardPart, CumulatingGrid
+from windowing.engine.windows.cumulate import CumulateShardPart, numbering_of
 from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart, equal_columns
 from windowing.engine.windows.part import LanePart, ShardPart, route
@@ -226,8 +226,7 @@ def _alike(
 
 
 def _cumulating(window: Window) -> Parts:
-    assert isinstance(window, Cumulate)  # noqa: S101 - of no other kind
-    numbering = CumulatingGrid.of(window)
+    numbering = numbering_of(cast("Cumulate", window))
     return Parts(
         partial(SlidingLanePart, numbering=numbering),
         partial(CumulateShardPart, numbering=numbering),

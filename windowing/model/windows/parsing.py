@@ -91,7 +91,8 @@ def _judge(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[st
     _check_clauses(c, ranged, types, group_by)
     kind = types[ranged]
     if c.zone is not None:
-        return CalendarWindow.of_zone(c, c.zone, kind)
+        local = Cumulate if c.cumulate else CalendarWindow
+        return local.of_zone(c, c.zone, kind)
     sliding = kind if c.wattr else "rows"
     for clause, length, of in (("RANGE", c.range_, kind), ("SLIDE", c.slide, sliding)):
         check_unit(clause, length, of)
