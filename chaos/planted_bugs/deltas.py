@@ -14,7 +14,8 @@ from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import PARTITION
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
-from windowing.engine.shard import Moves, Shard
+from windowing.engine.moves import Moves
+from windowing.engine.shard import Shard
 from windowing.engine.storage import tables
 from windowing.engine.storage.cold import ColdState, Move
 from windowing.engine.storage.frames import from_bytes

@@ -32,7 +32,8 @@ from windowing.engine.lane import Lane
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
-from windowing.engine.shard import Emission, Moves, Shard
+from windowing.engine.moves import Moves
+from windowing.engine.shard import Emission, Shard
 from windowing.engine.storage import tables
 from windowing.engine.storage.parcel import Parcel, shard_of
 from windowing.engine.storage.state import StateStore
