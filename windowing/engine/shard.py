@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import polars as pl
 
@@ -19,6 +18,7 @@ from windowing.engine.aggregates import StateSchema
 from windowing.engine.early import EarlyRows
 from windowing.engine.effects import took_effect
 from windowing.engine.having import SentRows
+from windowing.engine.moves import Moves
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.idle import IdleLanes, left_out
@@ -26,7 +26,7 @@ from windowing.engine.progress.reached import Progress, spelled
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
 from windowing.engine.storage import tables
-from windowing.engine.storage.cold import ColdState, Move
+from windowing.engine.storage.cold import ColdState
 from windowing.engine.storage.frames import from_bytes
 from windowing.engine.storage.parcel import Parcel, TakenChange
 from windowing.engine.storage.state import StateStore, StepStore, check_fingerprint
@@ -60,18 +60,6 @@ class Emission:
     dead_letters: list[bytes] = field(default_factory=list)
     metrics: list[bytes] = field(default_factory=list)
     taken: list[TakenChange] = field(default_factory=list)
-
-
-class Moves(NamedTuple):
-    """The progress by each clock, before and after a step's parcels."""
-
-    before: Mapping[ClockId, Progress]
-    after: Mapping[ClockId, Progress]
-    parcels: Sequence[Parcel] = ()
-
-    def of(self, clock: ClockId) -> Move:
-        """Return the largest progress of any unit by a clock, before and after."""
-        return Move(self.before[clock].highest, self.after[clock].highest)
 
 
 class Shard:
@@ -298,7 +286,7 @@ class Shard:
                 continue
             part, clock = self.parts[query], self._clocks[query]
             if isinstance(part, SeesArrivals):
-                arrived = self._arrived(query, moved)
+                arrived = tables.added(moved.due_before(query, clock), self._schemas[query])
                 rows = part.rows_of_step(held[query], arrived, before[clock], after[clock])
             else:
                 rows = part.rows(held[query], before[clock], after[clock])
@@ -311,16 +299,6 @@ class Shard:
         tables.delete_cold(store, pieces)
         if tidy:
             self._compact(store, state, held, moved)
-
-    def _arrived(self, query: str, moved: Moves) -> Tables:
-        """Return what a step adds to a query that was due before it came."""
-        since = moved.before[self._clocks[query]].highest
-        additions = [
-            (parcel.partition, addition)
-            for parcel in moved.parcels
-            if (addition := parcel.queries.get(query)) is not None and addition.due_us <= since
-        ]
-        return tables.added(additions, self._schemas[query])
 
     def _pieces_due(
         self, state: ShardState, after: Mapping[ClockId, Progress], queries: Iterable[str]

@@ -376,7 +376,7 @@ FACTS: dict[type, set[str]] = {
     },
     Duplicates: {"by", "within_us"},
     JoinSide: {"source", "window"},
-    Join: {"left", "right", "kind", "equal", "where", "select"},
+    Join: {"left", "right", "kind", "within", "equal", "where", "select"},
     Operand: {"side", "field"},
     Comparison: {"first", "operator", "second"},
     AddedLane: {"topic", "partition", "number", "at"},
