@@ -135,7 +135,7 @@ def test_a_window_join_says_when_a_row_is_due_and_how_long_a_record_is_kept() ->
     sides["join"] |= {"kind": "window", "window": "RANGE 1 day SLIDE 6 hours", "outer": "left"}
     said = "\n".join(explain(plan_of(parse_pipeline(yaml.safe_dump(sides)))))
     for part in (
-        "windows: sliding over sched_us, range 1 day, slide 6 h",
+        "windows: sliding over sched_us, range 1 d, slide 6 h",
         "a pair: in the same window, left.origin = right.origin",
         "due: when the slowest partition of both topics has passed the window's end",
         "until the slowest partition has passed the end of its last window, and 25 h more for late",

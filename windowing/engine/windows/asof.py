@@ -82,7 +82,7 @@ class AsofShardPart:
         since, until = before.highest, after.highest
         there = pl.col(INSTANT) <= until
         left = tables["left"].filter(there).sort(*self._equal, AT, PARTITION, OFFSET)
-        right = self._matching(tables["right"]).filter(there).sort(AT, PARTITION, OFFSET)
+        right = self._ordered(self._matching(tables["right"]).filter(there))
         matches = self._matches(left, right)
         is_new = (left[INSTANT] > since).to_numpy() | _are_among(left, arrived.get("left"))
         changed = matches.late.filter(pl.col(INSTANT) > since)[_LEFT].to_numpy()
@@ -135,6 +135,10 @@ class AsofShardPart:
     def _matching(self, right: pl.DataFrame) -> pl.DataFrame:
         """Return the right records that equal something: those without null among their keys."""
         return right.drop_nulls(self._equal) if self._equal else right
+
+    def _ordered(self, right: pl.DataFrame) -> pl.DataFrame:
+        """Return right records from the oldest to the newest."""
+        return right.sort(AT, PARTITION, OFFSET)
 
     def _matches(self, left: pl.DataFrame, right: pl.DataFrame) -> _Matches:
         """Find what each left record may be matched with.
