@@ -20,6 +20,7 @@ from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, WindowStep
 from windowing.model.paths import parse_path
 from windowing.model.query import Flow, JoinQuery
+from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
 from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.landmark import Landmark
@@ -71,12 +72,16 @@ def some_asof(*asked: Holds[AsofQuery]) -> Some[AsofQuery]:
     return Some(AsofQuery, asked)
 
 
+def some_window_join(*asked: Holds[WindowJoinQuery]) -> Some[WindowJoinQuery]:
+    return Some(WindowJoinQuery, asked)
+
+
 def some_operators(*asked: Holds[OperatorQuery]) -> Some[OperatorQuery]:
     return Some(OperatorQuery, asked)
 
 
 def _by_distance(_: Pipeline, join: JoinQuery) -> bool:
-    return not isinstance(join, PolicyJoinQuery | AsofQuery)
+    return not isinstance(join, PolicyJoinQuery | AsofQuery | WindowJoinQuery)
 
 
 @dataclass(frozen=True)
