@@ -281,8 +281,8 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
     held_back = found.held_back.get(flow.name, 0)
     if held_back and held_back >= SHARE * (held_back + (found.rows or {}).get(flow.name, 0)):
         said = True
-        rows = "row is" if held_back == 1 else "rows are"
-        yield f"{flow.name}: {held_back:,} {rows} not sent: having does not hold, or is null"
+        what = "row is" if held_back == 1 else "rows are"
+        yield f"{flow.name}: {held_back:,} {what} not sent: having does not hold, or is null"
     filtered = counts.get(FILTERED.name, 0)
     if filtered and filtered >= SHARE * counts.read:
         said = True
