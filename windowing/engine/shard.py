@@ -17,7 +17,7 @@ import polars as pl
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.early import EarlyRows
 from windowing.engine.effects import took_effect
-from windowing.engine.having import SentRows
+from windowing.engine.having import SentRows, held_back
 from windowing.engine.moves import Moves
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin, progress_of
@@ -52,6 +52,7 @@ class Emission:
         results: per query, rows as `windowing.engine.windows.part.ShardPart` describes them.
         early: per query, provisional rows, the same way.
         dead_letters, metrics: frames from the lanes, as bytes, passed through.
+        held_back: per query with `having`, how many rows were not sent.
         taken: changes that lanes take and the plan does not know: nothing of the step is kept.
     """
 
@@ -59,6 +60,7 @@ class Emission:
     early: dict[str, pl.DataFrame] = field(default_factory=dict)
     dead_letters: list[bytes] = field(default_factory=list)
     metrics: list[bytes] = field(default_factory=list)
+    held_back: dict[str, int] = field(default_factory=dict)
     taken: list[TakenChange] = field(default_factory=list)
 
 
@@ -84,7 +86,7 @@ class Shard:
         self._schemas = {flow.name: flow.schema for flow in merged}
         fields = plan.pipeline.source.fields
         sent = {flow.name: SentRows.of(flow.query, fields) for flow in merged}
-        self._sent = {name: rows for name, rows in sent.items() if rows is not None}
+        self._having = {name: rows for name, rows in sent.items() if rows is not None}
         idle_us = plan.idle_timeout_us
         self._idle = None if idle_us is None else IdleLanes(idle_us, plan.lanes)
         self._early = {
@@ -290,8 +292,9 @@ class Shard:
                 rows = part.rows_of_step(held[query], arrived, before[clock], after[clock])
             else:
                 rows = part.rows(held[query], before[clock], after[clock])
-            if query in self._sent:
-                rows = self._sent[query].of_rows(rows)
+            if query in self._having:
+                made, rows = rows, self._having[query].of_rows(rows)
+                emission.held_back[query] = held_back(made, rows)
             if len(rows):
                 emission.results[query] = rows
                 took_effect("cold state", len(rows) if pieces else 0)

@@ -146,6 +146,7 @@ def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
             yield "    an early tombstone where a start moves before the session has ended"
     if query.accumulation != "accumulating":
         yield f"  later rows: {_ACCUMULATION[query.accumulation]}"
+    yield from _rows_sent(query)
     if query.entries_max is not None:
         yield f"  at most {query.entries_max} partial states in a shard, or the batch fails"
     if query.window.traits.pictured:
@@ -154,6 +155,24 @@ def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
         yield from explain_edges(query.window)
     elif query.window.traits.periodic and not query.window.traits.pictured:
         yield from explain_periods(query.window)
+
+
+def _rows_sent(query: Query) -> Iterator[str]:
+    """Say which windows have rows although they are empty, and which rows are sent."""
+    if query.empty_after:
+        many = f"{query.empty_after:,} windows" if query.empty_after > 1 else "window"
+        yield (
+            f"  empty: the next {many} of a key behind one with records in time, while "
+            f"{'they have' if query.empty_after > 1 else 'it has'} none; for that, a key's last "
+            "partial state is kept so much longer"
+        )
+    if query.having is None:
+        return
+    does = "withdraws the row before, if that held, as a tombstone"
+    if query.accumulation == "retracting":
+        does = "is not sent; the row before is taken back as ever, if that held"
+    yield f"  having: {query.having.text}"
+    yield f"    a row that does not hold, or for which this is null or fails, {does}"
 
 
 def _explain_join(flow: FlowPlan[JoinQuery], plan: Plan) -> Iterator[str]:
