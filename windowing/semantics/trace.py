@@ -58,7 +58,7 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
         raise TraceError(msg)
     entries = list(log)
     pipeline = effective(pipeline, entries)
-    reader = ValueReader(pipeline)
+    readers = [ValueReader(pipeline, number) for number in range(pipeline.source.partitions)]
     views, last = Views(pipeline, entries), [-1] * pipeline.source.partitions
     ordering = [attribute_of(query, pipeline.source) for query in pipeline.of(Query)]
     courses = [
@@ -73,7 +73,7 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
             continue
         last[number] = entry.offset
         for course in courses:
-            course.step(entry, number, reader)
+            course.step(entry, number, readers[number])
         found = {name: met for course in courses for name, met in course.met.items()}
         yield {
             **line,
