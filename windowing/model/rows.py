@@ -34,6 +34,7 @@ class Row:
         values: aggregates in the order of the file.
         overflow: the sums that leave int64 or 38 digits, which are null in `values`.
         retracts: the row repeats the previous one in order to retract it.
+        tombstone: the row does not fulfil `having`, and withdraws the previous one, which did.
         absorbed_by: in a tombstone, the start of the session that this one is now part of.
     """
 
@@ -50,6 +51,7 @@ class Row:
     retracts: bool = False
     absorbed_by: int | None = None
     overflow: tuple[str, ...] = ()
+    tombstone: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,10 @@ def row_line(row: Row) -> str:
 
 def _marks(row: Row) -> dict[str, object]:
     marks: dict[str, object] = {"overflow": list(row.overflow)} if row.overflow else {}
+    if row.tombstone or row.absorbed_by is not None:
+        marks |= {"tombstone": True}
     if row.absorbed_by is not None:
-        marks |= {"tombstone": True, "absorbed_by": row.absorbed_by}
+        marks |= {"absorbed_by": row.absorbed_by}
     return marks | {"op": "retract"} if row.retracts else marks
 
 

@@ -150,12 +150,14 @@ def unshown(
 
 
 def value_of(spec: Aggregate, types: Mapping[str, FieldType], shown: WindowRevision) -> Value:
-    """Return one aggregate over a revision's records; null for a tombstone.
+    """Return one aggregate over a revision's records; null for a session that is gone.
+
+    A user's class says nothing of a window without records.
 
     Raises:
         NoValueError: no row can show it.
     """
-    if shown.absorbed_by is not None:
+    if shown.absorbed_by is not None or (spec.function == "python" and not shown.holds):
         return None
     if spec.field is None:
         return len(shown.holds)

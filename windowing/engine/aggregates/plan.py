@@ -158,6 +158,15 @@ class Accumulators:
             results.append(pl.Series(aggregate.name, values, dtype=_dtype(type_)))
         return results
 
+    def of_none(self, rows: int) -> list[pl.Series]:
+        """Return what rows without records show: how many there are, 0, and else null."""
+        return [
+            pl.Series(
+                one.name, [0 if one.function == "count" else None] * rows, dtype=_dtype(type_)
+            )
+            for one, type_ in zip(self._aggregates, self._types, strict=True)
+        ]
+
     def overflow(self, partials: pl.DataFrame, results: Sequence[pl.Series]) -> pl.Series:
         """Name the values of `results` that are null although they should not be.
 
