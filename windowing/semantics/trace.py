@@ -45,8 +45,8 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
         its lane); the windows that it `closed`, and the rows that it `revised`. For queries over
         another attribute also its position `at`, and progress, by that attribute. For a query of
         operators, a record has its `unit`, its `number` in the order of that (null: none yet), the
-        `reports` that hold it, and its `outcome`; the line has the rows that it `sent`. Queries
-        that follow the machine's clock are left out.
+        `reports` that hold it, and its `outcome`; the line has the rows that it `sent`, each with
+        why a handler `failed`, if one did. Queries that follow the machine's clock are left out.
 
     Raises:
         BadLogError: not a log of this pipeline.
