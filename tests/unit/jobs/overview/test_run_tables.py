@@ -33,7 +33,10 @@ queries:
   r: {window: RANGE 20 s SLIDE 20 s WATTR ts, aggregates: {n: count}}
 """
 UPDATE = parse_pipeline(TEXT.replace("LATE", "update, every: 20 s") + "retention: 30 s\n")
-FILTERING = "fields: {k: string}, where: $offset mod 7 <> 3,\n  rules: [{name: soon, check: $offset > 9, on_fail: warn}]"
+FILTERING = (
+    "fields: {k: string}, where: $offset mod 7 <> 3,\n"
+    "  rules: [{name: soon, check: $offset > 9, on_fail: warn}]"
+)
 DROP = parse_pipeline(TEXT.replace("LATE", "drop").replace("fields: {k: string}", FILTERING))
 FATES = ("filtered", "warned:soon")
 QUERIES = ("q", "r")
