@@ -168,7 +168,7 @@ class Scale:
 
     def __init__(self, pipeline: Pipeline, recording: Recording, clock: Clock) -> None:
         self._pipeline = pipeline
-        if not pipeline.one_topic:
+        if pipeline.join is not None:
             msg = "a join has no windows that records go into: nothing can be weighed"
             raise TuneError(msg)
         self._queries = [flow.query for flow in closing_by_event_time(plan_of(pipeline))]
