@@ -23,6 +23,7 @@ from chaos.simulator.draw.queries import (
     draw_query,
     draw_retention,
 )
+from chaos.simulator.draw.rows import draw_rows
 from chaos.simulator.draw.spellings import respell
 from chaos.simulator.draw.types import add_types
 from chaos.simulator.draw.usual import KINDS as USUAL
@@ -32,7 +33,6 @@ from chaos.simulator.draw.wish import (
     AS_THEY_ARRIVE,
     JOINS,
     OPERATORS,
-    POLICY_JOIN,
     Wish,
     order_free,
 )
@@ -57,12 +57,13 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
         document = draw_usual(rng, kind, TOPIC, wish)
         document["shards"] = rng.choice(_SHARDS)
     elif (kind := rng.choice(wish.classes)) in JOINS:
-        document = draw_join(rng, wish, policies=kind == POLICY_JOIN)
+        document = draw_join(rng, wish, kind)
     else:
         document = _of_queries(rng, kind, wish)
     own = random.Random(f"types {document!r}")
     if own.random() < wish.types:
         add_types(own, document)
+    draw_rows(document, wish)
     respell(document)
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 

@@ -18,11 +18,13 @@ from windowing.engine import wids
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
 from windowing.engine.flow_plan import FlowPlan
+from windowing.engine.having import with_previous
 from windowing.engine.progress.clock import clock_by, clock_of, row_clock_of
 from windowing.engine.rows.join_part import PolicyJoinShardPart
 from windowing.engine.wids import Numbering
 from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
+from windowing.engine.windows.cumulate import CumulateShardPart, CumulatingGrid
 from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart, equal_columns
 from windowing.engine.windows.part import LanePart, ShardPart, route
@@ -35,6 +37,7 @@ from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.query import JoinQuery
 from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.own import OwnWindow, missing_plugin
 from windowing.model.windows.rows import RowWindow
@@ -62,6 +65,7 @@ class Parts:
         extents: give start and end of each row that a shard's part made.
         settles: whether the lane's part can read chunks apart, as
             `windowing.engine.windows.part.Settles` says.
+        numbering: of windows that follow from a record's value, where a join may have them.
     """
 
     lane: MakeLanePart
@@ -69,6 +73,7 @@ class Parts:
     evaluation: Evaluation
     extents: Extents
     settles: bool = False
+    numbering: Numbering | None = None
 
 
 PARTS: Final = Registry[Callable[[Window], Parts]]("window_parts", "window_parts")
@@ -99,6 +104,7 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
                 evaluation.valued(kind),
                 _numbered_by(numbering),
                 settles=True,
+                numbering=numbering,
             )
 
         PARTS.add(kind, parts, f"{class_.__module__}.{class_.__name__}")
@@ -125,7 +131,7 @@ def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
     return FlowPlan(
         query,
         parts.lane,
-        parts.shard,
+        parts.shard if query.having is None else partial(_with_previous, parts.shard),
         replaces=False,
         evaluation=parts.evaluation,
         schema=StateSchema.of(query, source),
@@ -134,6 +140,11 @@ def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
         row_clock=row_clock_of(query),
         whole=None if parts.settles else whole,
     )
+
+
+def _with_previous(shard: MakeShardPart, query: Query, pipeline: Pipeline) -> ShardPart:
+    """Return the part whose rows say what the row before showed."""
+    return shard(with_previous(query), pipeline)
 
 
 def window_extents(query: Query, rows: pl.DataFrame) -> list[Extent]:
@@ -190,8 +201,24 @@ def _alike(
     lane: MakeLanePart, shard: MakeShardPart, evaluated: Evaluation, *, settles: bool = False
 ) -> Callable[[Window], Parts]:
     """Return what gives the parts of a class if all of its windows are evaluated alike."""
-    return lambda window: Parts(
-        lane, shard, evaluated, _numbered_by(wids.grid(window)), settles=settles
+
+    def parts(window: Window) -> Parts:
+        numbering = wids.grid(window)
+        extents = _numbered_by(numbering)
+        return Parts(lane, shard, evaluated, extents, settles=settles, numbering=numbering)
+
+    return parts
+
+
+def _cumulating(window: Window) -> Parts:
+    assert isinstance(window, Cumulate)  # noqa: S101 - of no other kind
+    numbering = CumulatingGrid.of(window)
+    return Parts(
+        partial(SlidingLanePart, numbering=numbering),
+        partial(CumulateShardPart, numbering=numbering),
+        evaluation.PERIODS,
+        _numbered_by(numbering),
+        settles=True,
     )
 
 
@@ -200,6 +227,7 @@ _DEFINED = partial(_alike, AtRecordsLanePart, AtRecordsShardPart)
 for _kind, _parts in {
     Sliding.kind: _alike(SlidingLanePart, SlidingShardPart, evaluation.SLICES, settles=True),
     Landmark.kind: _alike(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, settles=True),
+    Cumulate.kind: _cumulating,
     RowWindow.kind: _of_rows,
     SlideByTuple.kind: _DEFINED(evaluation.DEFINED),
     SlideByN.kind: _DEFINED(evaluation.DEFINED),
