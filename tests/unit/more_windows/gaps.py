@@ -55,31 +55,11 @@ def _disordered(case: Case, seed: int, count: int, step: int, behind: list[int])
     return log
 
 
-def filled() -> Case:
-    """Gaps of every class of windows that has a next one."""
-    berlin = zone_named("Europe/Berlin")
-    day = Calendar(berlin, "day", 1, 1)
-    spelled: dict[str, tuple[str, Grid]] = {
-        "tumbling": ("RANGE 1 hour SLIDE 1 hour", Sliding(HOUR, HOUR)),
-        "sliding": ("RANGE 2 hours SLIDE 1 hour", Sliding(2 * HOUR, HOUR)),
-        "uneven": ("RANGE 150 minutes SLIDE 1 hour", Sliding(150 * MINUTE, HOUR)),
-        "with_gaps": ("RANGE 30 minutes SLIDE 1 hour", Sliding(30 * MINUTE, HOUR)),
-        "local_days": ("RANGE 1 day SLIDE 1 day ZONE Europe/Berlin", day),
-        "totals": ("RANGE CUMULATE 4 hours SLIDE 1 hour", Cumulate(4 * HOUR, HOUR)),
-        "local_totals": (
-            "RANGE CUMULATE 1 day SLIDE 6 hours ZONE Europe/Berlin",
-            LocalCumulate(day, 1, 6 * HOUR),
-        ),
-    }
-    queries = {name: _query(text, "empty: {after: 2}") for name, (text, _) in spelled.items()}
-    case = Case(
-        "gaps_filled",
-        "A chart has a point for each hour, also for the two after the last sale.",
-        _pipeline("gaps_filled", 1, "9000 days", "", queries),
-        ["s/0"],
-    )
+def _filled(name: str, need: str, spelled: dict[str, tuple[str, Grid]]) -> Case:
+    queries = {query: _query(text, "empty: {after: 2}") for query, (text, _) in spelled.items()}
+    case = Case(name, need, _pipeline(name, 1, "9000 days", "", queries), ["s/0"])
     log, rng = Log(case, 9_000 * 24 * HOUR), random.Random(9)
-    begin = edge_at(date(2026, 3, 28), 0, berlin)
+    begin = edge_at(date(2026, 3, 28), 0, zone_named("Europe/Berlin"))
     sales = ((0, "a"), (1, "a"), (1, None), (5, "a"), (9, "b"), (30, "a"), (31, "b"), (150, "a"))
     for hour, k in sales:
         log.record("s/0", begin + hour * HOUR + rng.randrange(HOUR), hour, k=k)
@@ -89,6 +69,37 @@ def filled() -> Case:
         take(case, query, spelled[query][1], log, Rules(after=2))
     case.end()
     return case
+
+
+def filled() -> Case:
+    """Gaps of windows of fixed lengths."""
+    return _filled(
+        "gaps_filled",
+        "A chart has a point for each hour, also for the two after the last sale.",
+        {
+            "tumbling": ("RANGE 1 hour SLIDE 1 hour", Sliding(HOUR, HOUR)),
+            "sliding": ("RANGE 2 hours SLIDE 1 hour", Sliding(2 * HOUR, HOUR)),
+            "uneven": ("RANGE 150 minutes SLIDE 1 hour", Sliding(150 * MINUTE, HOUR)),
+            "with_gaps": ("RANGE 30 minutes SLIDE 1 hour", Sliding(30 * MINUTE, HOUR)),
+            "totals": ("RANGE CUMULATE 4 hours SLIDE 1 hour", Cumulate(4 * HOUR, HOUR)),
+        },
+    )
+
+
+def filled_local() -> Case:
+    """Gaps of local days, and of totals whose numbers have holes."""
+    day = Calendar(zone_named("Europe/Berlin"), "day", 1, 1)
+    return _filled(
+        "gaps_filled_local",
+        "The same over days in Berlin, of which one has 23 hours.",
+        {
+            "days": ("RANGE 1 day SLIDE 1 day ZONE Europe/Berlin", day),
+            "totals": (
+                "RANGE CUMULATE 1 day SLIDE 6 hours ZONE Europe/Berlin",
+                LocalCumulate(day, 1, 6 * HOUR),
+            ),
+        },
+    )
 
 
 def filled_late() -> Case:
@@ -112,7 +123,7 @@ def filled_late() -> Case:
         _pipeline("gaps_filled_late", 2, "5 minutes", "", queries),
         ["s/0", "s/1"],
     )
-    log = _disordered(case, 10, 90, 20 * MINUTE, [0, 0, 0, 40, 70, 100, 200])
+    log = _disordered(case, 10, 50, 20 * MINUTE, [0, 0, 0, 40, 70, 100, 200])
     rules = {"after": 3, "every": 10 * MINUTE, "retention": 2 * HOUR}
     for query in sorted(queries):
         kind, _, sliding = query.partition("_")
@@ -155,7 +166,7 @@ def having() -> Case:
         _pipeline("having", 2, "5 minutes", "", queries),
         ["s/0", "s/1"],
     )
-    log = _disordered(case, 11, 120, 12 * MINUTE, [0, 0, 0, 20, 40, 70, 200])
+    log = _disordered(case, 11, 70, 12 * MINUTE, [0, 0, 0, 20, 40, 70, 200])
     grid, totals = Sliding(HOUR // 2, HOUR // 2), Cumulate(2 * HOUR, HOUR // 2)
 
     def rules(**more: Any) -> Rules:
