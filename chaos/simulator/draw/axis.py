@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from windowing.model.asof import AsofQuery
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Disorder, Slack
 from windowing.model.query import Flow, JoinQuery
+from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.policy import Time
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
@@ -85,7 +87,7 @@ def _axis(rng: random.Random, pipeline: Pipeline, flows: Sequence[Flow], *, long
     skip, many = rng.choice([0, 0, 5]), 40 if long else 7
     all_edges, delays, ticks = [], {0}, []
     for query in flows:
-        window = query.window
+        window = query.extents_in
         if window is not None and window.traits.ends in (Ends.NUMBERED, Ends.CALENDAR):
             local = window.traits.ends is Ends.CALENDAR or window.traits.periodic
             odd = local and rng.random() < 0.9
@@ -174,9 +176,10 @@ def _period(query: OperatorQuery, _: Disorder, step: int) -> tuple[int, int]:
     return shortest, shortest
 
 
-def _lengths(query: Query, generator: Disorder, step: int) -> tuple[int, int]:
+def _lengths(query: Query | WindowJoinQuery, generator: Disorder, step: int) -> tuple[int, int]:
     """Return length and slide of windows; the slack for windows that count rows."""
-    window = query.window
+    window = query.extents_in
+    assert window is not None  # noqa: S101 - flows of these kinds have one
     if window.attribute == ROW_NUM:
         length = max(_slack(generator, 0), 6 * step)
         return length, length
@@ -188,6 +191,8 @@ def _lengths(query: Query, generator: Disorder, step: int) -> tuple[int, int]:
 _LENGTHS: Final[Mapping[str, Callable[[Any, Disorder, int], tuple[int, int]]]] = {
     Query.flow_kind: _lengths,
     JoinQuery.flow_kind: _reach,
+    AsofQuery.flow_kind: _reach,
+    WindowJoinQuery.flow_kind: _lengths,
     OperatorQuery.flow_kind: _period,
 }
 """Length and slide of what a flow's rows are made of, by its kind, at least a step each."""

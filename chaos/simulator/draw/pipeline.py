@@ -23,6 +23,7 @@ from chaos.simulator.draw.queries import (
     draw_query,
     draw_retention,
 )
+from chaos.simulator.draw.rows import draw_rows
 from chaos.simulator.draw.spellings import respell
 from chaos.simulator.draw.types import add_types
 from chaos.simulator.draw.usual import KINDS as USUAL
@@ -33,7 +34,6 @@ from chaos.simulator.draw.wish import (
     JOINS,
     LOCAL,
     OPERATORS,
-    POLICY_JOIN,
     Wish,
     order_free,
 )
@@ -58,12 +58,13 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
         document = draw_usual(rng, kind, TOPIC, wish)
         document["shards"] = rng.choice(_SHARDS)
     elif (kind := rng.choice(wish.classes)) in JOINS:
-        document = draw_join(rng, wish, policies=kind == POLICY_JOIN)
+        document = draw_join(rng, wish, kind)
     else:
         document = _of_queries(rng, kind, wish)
     own = random.Random(f"types {document!r}")
     if own.random() < wish.types:
         add_types(own, document)
+    draw_rows(document, wish)
     respell(document)
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
@@ -124,8 +125,8 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
     ]
     if sliding and own.random() < wish.alike:
         model = own.choice(sliding)
-        kind = kinds[int(model.removeprefix("q"))]
-        _alike(own, document["queries"], model, kind, around, wish)
+        like = model, kinds[int(model.removeprefix("q"))]
+        _alike(own, document["queries"], like, around, wish)
     document["shards"] = rng.choice(_SHARDS)
     if wish.wide and OPERATORS not in kinds and rng.random() < 0.15:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
@@ -138,14 +139,14 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
 
 
 def _alike(
-    rng: random.Random,
-    queries: dict[str, Any],
-    model: str,
-    kind: str,
-    around: Setting,
-    wish: Wish,
+    rng: random.Random, queries: dict[str, Any], like: tuple[str, str], around: Setting, wish: Wish
 ) -> None:
-    """Add queries that are like one whose slices can be shared, but for windows and aggregates."""
+    """Add queries that are like one whose slices can be shared, but for windows and aggregates.
+
+    Args:
+        like: the name of that one, and the class of its windows.
+    """
+    model, kind = like
     given: dict[str, Any] = {"number": False, "wide": wish.wide, "lanes": around.lanes}
     clock, spelled = around.clock, queries[model]["window"]
     if rng.random() < 0.6:
@@ -153,14 +154,14 @@ def _alike(
     for place in range(rng.randint(1, 3)):
         window = draw_alike(rng, kind, spelled, clock, **given)
         aggregates = rng.choice([queries[model]["aggregates"], draw_aggregates(rng, plain=True)])
-        like = {**queries[model], "window": window, "aggregates": aggregates}
-        always = {key: like[key] for key in like if key not in ("from", "until", "warmup")}
+        other = {**queries[model], "window": window, "aggregates": aggregates}
+        always = {key: other[key] for key in other if key not in ("from", "until", "warmup")}
         if rng.random() < 0.7:
-            like = always
+            other = always
         if wish.wide and rng.random() < 0.2:
             # Of two activities together, no window might be left.
-            like = always | draw_activity(rng, clock)
-        queries[f"like{place}"] = like
+            other = always | draw_activity(rng, clock)
+        queries[f"like{place}"] = other
 
 
 def _kinds(rng: random.Random, kind: str, wish: Wish) -> list[str]:

@@ -129,6 +129,25 @@ def test_a_join_is_explained() -> None:
     assert "a record is kept for 27 h after its time" in text
 
 
+def test_a_window_join_says_when_a_row_is_due_and_how_long_a_record_is_kept() -> None:
+    sides = yaml.safe_load(A_JOIN.read_text(encoding="utf-8"))
+    for side in ("left", "right"):
+        sides["join"][side].pop("window")
+    sides["join"] |= {"kind": "window", "window": "RANGE 1 day SLIDE 6 hours", "outer": "left"}
+    said = "\n".join(explain(plan_of(parse_pipeline(yaml.safe_dump(sides)))))
+    for part in (
+        "windows: sliding over sched_us, range 1 d, slide 6 h",
+        "a pair: in the same window, left.origin = right.origin",
+        "due: when the slowest partition of both topics has passed the window's end",
+        "until the slowest partition has passed the end of its last window, and 25 h more for late",
+        "a late partner takes back that a record was alone",
+    ):
+        assert part in said
+    sides["late"] = {"policy": "drop"}
+    said = "\n".join(explain(plan_of(parse_pipeline(yaml.safe_dump(sides)))))
+    assert "passed the end of its last window\n" in said
+
+
 def test_a_join_by_event_time_shows_no_generator_but_those_of_its_sides() -> None:
     side = (
         "{{source: {{topic: {0}, partitions: 1, format: json, event_time: {{field: ts, unit: s}}, "

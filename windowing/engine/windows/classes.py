@@ -18,6 +18,7 @@ from windowing.engine import wids
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
 from windowing.engine.flow_plan import FlowPlan
+from windowing.engine.having import with_previous
 from windowing.engine.progress.clock import clock_by, clock_of, row_clock_of
 from windowing.engine.rows.join_part import PolicyJoinShardPart
 from windowing.engine.wids import Numbering
@@ -67,6 +68,7 @@ class Parts:
         numbering: of windows that follow from values; None: that of the window language.
         settles: whether the lane's part can read chunks apart, as
             `windowing.engine.windows.part.Settles` says.
+        numbering: of windows that follow from a record's value, where a join may have them.
     """
 
     lane: MakeLanePart
@@ -105,6 +107,7 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
                 evaluation.valued(kind),
                 _numbered_by(numbering),
                 settles=True,
+                numbering=numbering,
             )
 
         PARTS.add(kind, parts, f"{class_.__module__}.{class_.__name__}")
@@ -131,7 +134,7 @@ def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
     return FlowPlan(
         query,
         parts.lane,
-        parts.shard,
+        parts.shard if query.having is None else partial(_with_previous, parts.shard),
         replaces=False,
         evaluation=parts.evaluation,
         schema=StateSchema.of(query, source),
@@ -140,6 +143,11 @@ def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
         row_clock=row_clock_of(query),
         whole=None if parts.settles else whole,
     )
+
+
+def _with_previous(shard: MakeShardPart, query: Query, pipeline: Pipeline) -> ShardPart:
+    """Return the part whose rows say what the row before showed."""
+    return shard(with_previous(query), pipeline)
 
 
 def window_extents(query: Query, rows: pl.DataFrame) -> list[Extent]:
@@ -208,9 +216,13 @@ def _alike(
     lane: MakeLanePart, shard: MakeShardPart, evaluated: Evaluation, *, settles: bool = False
 ) -> Callable[[Window], Parts]:
     """Return what gives the parts of a class if all of its windows are evaluated alike."""
-    return lambda window: Parts(
-        lane, shard, evaluated, _numbered_by(wids.grid(window)), settles=settles
-    )
+
+    def parts(window: Window) -> Parts:
+        numbering = wids.grid(window)
+        extents = _numbered_by(numbering)
+        return Parts(lane, shard, evaluated, extents, settles=settles, numbering=numbering)
+
+    return parts
 
 
 def _cumulating(window: Window) -> Parts:

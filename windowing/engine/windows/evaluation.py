@@ -160,7 +160,19 @@ PAIRED = Evaluation(
     keeps=Keeps.RECORDS,
     counted="records that one still to come can reach",
 )
-
+NEWEST = Evaluation(
+    way="records in the shard of what is equal, sorted by time; each left one looks its partner up",
+    because="a later right record may be the newest of a left one that is still to come",
+    keeps=Keeps.RECORDS,
+    counted="left records that wait or may change, right ones in their reach, and one of each key",
+)
+PAIRED_IN_WINDOWS = Evaluation(
+    way="records in the shard of what is equal, each with its first and last window; a window that "
+    "ends pairs the records in it",
+    because="any record of a window may be the partner of one that is still to come",
+    keeps=Keeps.RECORDS,
+    counted="records in windows that can still change",
+)
 WINDOWED = Evaluation(
     way="records wait until progress has passed them; then each probes the opposite window",
     because="policy windows depend on the order of the records, which progress decides",

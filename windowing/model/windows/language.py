@@ -1,8 +1,8 @@
 """The window language: parse text or a mapping into clauses, or fail with a code.
 
 Source: Li et al., "Semantics and Evaluation Techniques for Window Aggregates in Data Streams",
-SIGMOD 2005, section 3; the spelling, LANDMARK, CUMULATE, ORIGIN, ORDER, ALIGN and the codes are
-ours. SESSION is the dynamic window of SAMZA-552.
+SIGMOD 2005, section 3; the spelling, LANDMARK, CUMULATE, ORIGIN, ZONE, ORDER, ALIGN and the codes
+are ours. SESSION is the dynamic window of SAMZA-552.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windowing.model.errors import WindowError, meant_or_known
 from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, instant_us, parse_length
 from windowing.model.paths import PATH, named
 from windowing.model.windows.window import ROW_NUM, Align
-from windowing.model.zones import Zone, installed_zone
+from windowing.model.zones import Zone, zone_named
 
 AttributeType = Literal["time", "number", "text", "rows"]
 
@@ -217,7 +217,7 @@ def _read_align(text: str, source: object) -> str:
 
 def _read_zone(text: str) -> Zone:
     try:
-        return installed_zone(text)
+        return zone_named(text)
     except ValueError as error:
         raise WindowError("E_ZONE", f"ZONE: {error}") from None
 

@@ -72,6 +72,11 @@ class Traits:
         return self.ends in (Ends.SLIDES, Ends.ROWS)
 
     @property
+    def follow_on(self) -> bool:
+        """Whether a window's number gives the next window, whatever the records."""
+        return self.on_grid or self.ends in (Ends.CALENDAR, Ends.NUMBERED)
+
+    @property
     def pictured(self) -> bool:
         """Whether the first extents are known without records."""
         return self.on_grid or self.at_records
