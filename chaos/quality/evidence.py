@@ -110,9 +110,10 @@ def _defined_windows(outcome: Outcome, query: Flow, pipeline: Pipeline) -> pa.Ta
     names = window_columns(query)
     kinds = query.key_types(pipeline.source.fields).values()
     own = [row for row in outcome.rows if row.query == query.name]
-    gone = {(row.window_id, *row.key) for row in own if row.absorbed_by is not None}
-    named = dict.fromkeys((row.window_id, *row.key) for row in own)
-    windows = [window for window in named if window not in gone]
+    # A window whose last row only withdraws what was sent is none.
+    named = {(row.window_id, *row.key): row.retracts or row.tombstone for row in own}
+    named |= {(row.window_id, *row.key): True for row in own if row.absorbed_by is not None}
+    windows = [window for window, gone in named.items() if not gone]
     types = [pa.int64(), *map(arrow_type, kinds)]
     columns = [
         pa.array([_of_arrow(window[at], type_) for window in windows], type_)
