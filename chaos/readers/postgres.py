@@ -207,7 +207,9 @@ def _rows(
             pane=pane,
             revision=revision,
             records=records,
-            offsets={lane: (first, last) for lane, (first, last) in offsets.items()},
+            offsets=pipeline.source.by_number(
+                {lane: (first, last) for lane, (first, last) in offsets.items()}
+            ),
             values=dict(zip(query.shows, results, strict=True)),
             retracts=op == RETRACT,
             tombstone=tombstone is True,

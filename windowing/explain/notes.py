@@ -303,7 +303,8 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
     for name, rows in found.overflows.get(flow.name, {}).items():
         cause = "whose exact value no type takes (overflow): group by a finer key, or sum a float"
         if name in flow.by_users:
-            cause = "for which its class fails (overflow): `slackwater why` says how"
+            command = "trace" if flow.window is None else "why"
+            cause = f"for which its class fails (overflow): `slackwater {command}` says how"
         yield f"{flow.name}: {name} is null in {rows:,} row{'' if rows == 1 else 's'}, {cause}"
     if found.rows is not None and not found.rows.get(flow.name, 0) and not said:
         does = "explain` says when its windows close"

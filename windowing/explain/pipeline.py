@@ -7,10 +7,14 @@ from typing import Any, Final
 
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan, plan_flow
+from windowing.explain.asof import explain_asof
+from windowing.explain.calendar import explain_edges, explain_periods
 from windowing.explain.families import explain_families
 from windowing.explain.join import explain_join, explain_policy_join
 from windowing.explain.operators import explain_operators
+from windowing.explain.window_join import explain_window_join
 from windowing.explain.words import context_of, memory_bound, partial_bytes, speller
+from windowing.model.asof import AsofQuery
 from windowing.model.computed import BAD_EXPRESSION, warning
 from windowing.model.control import ControlRule
 from windowing.model.emission import Early
@@ -22,7 +26,9 @@ from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rules import in_log_order
+from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.by_record import example_step
+from windowing.model.windows.traits import Ends
 
 _WIDTH = 60
 _SHOWN = 4
@@ -145,6 +151,10 @@ def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
         yield f"  at most {query.entries_max} partial states in a shard, or the batch fails"
     if query.window.traits.pictured:
         yield from _picture(query, source)
+    if query.window.traits.ends is Ends.CALENDAR:
+        yield from explain_edges(query.window)
+    elif query.window.traits.periodic and not query.window.traits.pictured:
+        yield from explain_periods(query.window)
 
 
 def _rows_sent(query: Query) -> Iterator[str]:
@@ -174,9 +184,15 @@ def _explain_join(flow: FlowPlan[JoinQuery], plan: Plan) -> Iterator[str]:
         yield f"  late: {_late(join, plan.pipeline.source)}"
 
 
+def _explain_window_join(flow: FlowPlan[WindowJoinQuery], plan: Plan) -> Iterator[str]:
+    return explain_window_join(flow, _late(flow.query, plan.pipeline.source))
+
+
 _EXPLAINED: Final[Mapping[str, Callable[[Any, Plan], Iterator[str]]]] = {
     Query.flow_kind: explain_query,
     JoinQuery.flow_kind: _explain_join,
+    AsofQuery.flow_kind: lambda flow, _: explain_asof(flow),
+    WindowJoinQuery.flow_kind: _explain_window_join,
     OperatorQuery.flow_kind: explain_operators,
 }
 

@@ -28,9 +28,9 @@ from windowing.semantics.revisions import key_of, revisions, row_of, unshown
 from windowing.semantics.units import Item, WindowRevision, group_of, part_of
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.view import attribute_of, item_of, items_of, lanes_of
+from windowing.semantics.windows.active import ActiveDefinition
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.definition import ExtentDefinition
-from windowing.semantics.windows.sliding import SlidingDefinition
 
 
 class NoWindow(ValueError):
@@ -243,7 +243,7 @@ class _LogReader:
 
 def _may_hold(sought: WindowRef) -> Callable[[Item], bool]:
     definition = definition_of(sought.query)
-    if not isinstance(definition, SlidingDefinition):
+    if not isinstance(definition, ActiveDefinition):
         return lambda item: True
     if sought.wid is not None:
         numbers = [sought.wid]

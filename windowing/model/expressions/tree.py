@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from windowing.model.types import FieldType
+from windowing.model.zones import Zone
+
+Detail = str | int | Zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +57,15 @@ class Call:
 
     function: str
     arguments: tuple[Expression, ...]
-    detail: tuple[str | int, ...] = ()
+    detail: tuple[Detail, ...] = ()
     to: FieldType | None = None
     at: int = field(default=0, compare=False)
+
+    @property
+    def places(self) -> int:
+        """To how many digits behind the point `round` rounds; of other functions 0."""
+        first = self.detail[0] if self.function == "round" else 0
+        return first if isinstance(first, int) else 0
 
 
 Expression = Constant | Name | Call

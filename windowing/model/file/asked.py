@@ -12,7 +12,7 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.queries import resolve_each
 from windowing.model.file.yaml_lines import line_of, load
 from windowing.model.names import QueryName
-from windowing.model.query import QueryFile
+from windowing.model.query_file import QueryFile
 
 
 class _QueriesFile(SpecModel):

@@ -33,10 +33,12 @@ from windowing.model.file.yaml_lines import (
 from windowing.model.fingerprint import OfTheLog, fingerprint
 from windowing.model.limits import EARLIEST, reach_back
 from windowing.model.names import QueryName
-from windowing.model.query import Flow, Query, QueryFile
+from windowing.model.query import Flow, Query
+from windowing.model.query_file import QueryFile
 from windowing.model.sinks import Sink
 from windowing.model.source import Source
 from windowing.model.windows.window import ROW_NUM, Window
+from windowing.model.zones import Zone, utc
 
 F = TypeVar("F", bound=Flow)
 
@@ -87,9 +89,13 @@ class Pipeline(Declared):
         Raises:
             ValueError: it breaks a rule.
         """
-        file = _NAMED_QUERY.validate_python({name: written})[name]
-        self._nonempty({name: file})
-        query = resolve_query(self, name, file)
+        return self._read(name, written, {})
+
+    def _read(self, name: str, written: Mapping[str, Any], zones: dict[str, Zone]) -> Query:
+        with self.by_its_tables(zones):
+            file = _NAMED_QUERY.validate_python({name: written})[name]
+            self._nonempty({name: file})
+            query = resolve_query(self, name, file)
         assert isinstance(query, Query)  # noqa: S101 - by the kind of file
         return query
 
@@ -103,20 +109,46 @@ class Pipeline(Declared):
             ValueError: a query breaks a rule.
         """
         known = {flow.name: flow for flow in self.flows}
-        files, flows = dict[str, Any](), list[Flow]()
+        files, flows, zones = dict[str, Any](), list[Flow](), dict(self._named)
         for name, written in document["queries"].items():
-            new = name in touched
-            files[name] = QueryFile.model_validate(written) if new else self.query_files[name]
-            flows.append(self.resolved(name, written) if new else known[name])
+            if name in touched:
+                with self.by_its_tables(zones):
+                    files[name] = QueryFile.model_validate(written)
+                flows.append(self._read(name, written, zones))
+            else:
+                files[name] = self.query_files[name]
+                flows.append(known[name])
         if self.destination.layout == "one":
             check_one_table(flows, self.source.fields)
         conflicts = _CONFLICTS.validate_python(document.get("conflicts", {}))
-        after = self.model_copy(update={"query_files": files, "conflicts": conflicts})
+        update = {"query_files": files, "conflicts": conflicts}
+        if {*zones} > {*self._named}:
+            update["zone_tables"] = tables = _lasting({**zones, **self.zone_tables})
+            document = {**document, "zones": _spelled(tables)}
+        after = self.model_copy(update=update)
         for name in ("flows", "tables", "fingerprint", "earlier", "log_places"):
             after.__dict__.pop(name, None)
         after.__dict__["flows"] = tuple(flows)
-        after._text, after._document = None, document
+        after._text, after._document, after._named = None, document, zones
         return after
+
+    def keeping_zones(self, kept: Mapping[str, Zone] | None = None) -> Pipeline:
+        """Return the pipeline with the tables of its zones in its text, as runs have it.
+
+        Args:
+            kept: tables to go by; of other zones it keeps those that it was read by.
+        """
+        tables = _lasting({**self._named, **self.zone_tables, **(kept or {})})
+        if tables == self.zone_tables:
+            return self
+        document = {**self.document, "zones": _spelled(tables)}
+        text = f"{self.text.rstrip()}\n{spell({'zones': document['zones']})}"
+        try:
+            is_read_so = "zones" not in self.document and load(text) == document
+        except PipelineError:
+            is_read_so = False
+        # Where it can, it keeps its comments and its lines.
+        return parse_pipeline(text if is_read_so else spell(document))
 
     @cached_property
     def tables(self) -> dict[str, tuple[Flow, ...]]:
@@ -129,6 +161,10 @@ class Pipeline(Declared):
     @cached_property
     def flows(self) -> tuple[Flow, ...]:
         """All that it computes: its queries in the order of the file, or its join; validated."""
+        with self.by_its_tables(self._named):
+            return self._resolved()
+
+    def _resolved(self) -> tuple[Flow, ...]:
         if self.join is not None:
             return (resolve_join(self, self.join),)
         found = tuple(resolve_query(self, name, query) for name, query in self.query_files.items())
@@ -187,7 +223,8 @@ class Pipeline(Declared):
         earliest = self.destination.rules.earliest
         if earliest is None:
             return EARLIEST
-        return earliest + max(map(reach_back, self.windows), default=0)
+        extents = (flow.extents_in for flow in self.flows)
+        return earliest + max((reach_back(one) for one in extents if one is not None), default=0)
 
     @property
     def placed_by(self) -> frozenset[str]:
@@ -204,6 +241,15 @@ class Pipeline(Declared):
         source, _ = self.source.place(number)
         keys = [flow.record_key(source.topic) for flow in self.flows if not flow.begins_later]
         return frozenset(field for key in keys for field in key)
+
+
+def _lasting(zones: Mapping[str, Zone]) -> dict[str, Zone]:
+    """Return the zones whose tables can ever be others."""
+    return {name: zone for name, zone in sorted(zones.items()) if zone != utc()}
+
+
+def _spelled(tables: Mapping[str, Zone]) -> dict[str, str]:
+    return {name: zone.spelled for name, zone in tables.items()}
 
 
 _NAMED_QUERY = TypeAdapter(dict[QueryName, QueryFile], config={"defer_build": True})

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from windowing.model.arguments import checked_aggregate
+from windowing.model.asof import KIND as ASOF
+from windowing.model.asof import checks_of_asof, resolve_asof
 from windowing.model.emission import Retention, check_early, check_empty, check_idle
 from windowing.model.errors import meant
 from windowing.model.fields import Aggregate, value_type
@@ -19,7 +21,8 @@ from windowing.model.operators.file import OperatorFile, StepsFile
 from windowing.model.operators.join import PolicyJoinQuery, checks_of_operator
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.resolve import checks, resolve
-from windowing.model.query import JoinQuery, Query, QueryFile
+from windowing.model.query import JoinQuery, Query
+from windowing.model.query_file import QueryFile
 from windowing.model.rules import (
     check_added_lanes,
     check_gaps,
@@ -29,6 +32,8 @@ from windowing.model.rules import (
     check_step,
 )
 from windowing.model.source import Source, known_fields
+from windowing.model.window_join import KIND as WINDOW_JOIN
+from windowing.model.window_join import checks_of_window_join, resolve_window_join
 from windowing.model.windows.activity import Activity, Places
 from windowing.model.windows.parsing import parse_window
 from windowing.model.windows.sliding import with_activity
@@ -60,6 +65,11 @@ def resolve_join(declared: Declared, join: Join) -> JoinQuery:
     if join.operator is not None:
         return _policy_join(declared, join)
     late, retention = declared.late, declared.retention or Retention()
+    kept_us = None if retention.time is None else retention.time.amount
+    if join.kind == ASOF:
+        return resolve_asof(join, late, kept_us, retention.entries)
+    if join.kind == WINDOW_JOIN:
+        return resolve_window_join(join, late, retention)
     return JoinQuery(
         sources=(join.left.source, join.right.source),
         left=join.left.window_us,
@@ -70,7 +80,7 @@ def resolve_join(declared: Declared, join: Join) -> JoinQuery:
         select=join.select,
         late=late,
         # Also where nothing late is taken: a side without a window is seen as far back.
-        retention_us=None if retention.time is None else retention.time.amount,
+        retention_us=kept_us,
         entries_max=retention.entries,
     )
 
@@ -85,12 +95,13 @@ def _checks_of_join(declared: Declared, join: Join) -> Iterator[Callable[[], obj
 
     def late() -> None:
         with _blaming("late"):
-            if declared.late.policy == "update" and retention.time is None:
+            counted = join.kind == WINDOW_JOIN and retention.windows is not None
+            if declared.late.policy == "update" and retention.time is None and not counted:
                 raise ValueError(_NO_RETENTION)
 
     def kept() -> None:
         with _blaming("retention"):
-            if retention.windows is not None:
+            if retention.windows is not None and join.kind != WINDOW_JOIN:
                 msg = "a join has no windows to count: give a time"
                 raise ValueError(msg)
             for step in (declared.late.every, retention.time):
@@ -107,6 +118,9 @@ def _checks_of_join(declared: Declared, join: Join) -> Iterator[Callable[[], obj
 
     yield names
     yield from checks_of_operator(join, declared.late, _blaming)
+    yield from checks_of_asof(join, _blaming)
+    rules = declared.destination.rules
+    yield from checks_of_window_join(join, declared.late, retention, rules, _blaming)
     yield from (late, kept) if join.operator is None else (kept_by_windows,)
 
 

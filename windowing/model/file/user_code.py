@@ -83,9 +83,10 @@ def plugin_settings(pipeline: Pipeline) -> Iterator[tuple[Path, Callable[[], obj
         for disorder in (part.disorder, *part.disorder_of.values()):
             if isinstance(disorder, PluginGenerator):
                 yield ("source", "disorder"), partial(getattr, disorder, "data")
-    for query in pipeline.of(Query):
-        if isinstance(query.window, OwnWindow):
-            yield ("queries", query.name, "window"), query.window.made
+    for flow in pipeline.flows:
+        if isinstance(flow.extents_in, OwnWindow):
+            at: Path = ("join",) if pipeline.join is not None else ("queries", flow.name)
+            yield (*at, "window"), flow.extents_in.made
 
 
 def _of_aggregates(at: Path, aggregates: Iterable[Aggregate]) -> Iterator[UserClass]:

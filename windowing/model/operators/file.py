@@ -15,7 +15,7 @@ from windowing.model.names import FieldName
 from windowing.model.operators.query import Clock, Order
 from windowing.model.operators.steps import Comparator, Condition, Scalar
 from windowing.model.paths import QUOTED, named
-from windowing.model.query import Kept
+from windowing.model.query_file import Kept
 from windowing.model.types import Kind
 
 _CONDITION: Final = re.compile(
