@@ -8,7 +8,7 @@ whether one that does not hold has to withdraw anything follows from the two.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Self
+from typing import Any, Self
 
 import polars as pl
 
@@ -23,6 +23,7 @@ from windowing.engine.columns import (
     field_column,
 )
 from windowing.engine.effects import took_effect
+from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.reading.expressions.evaluate import evaluate
 from windowing.engine.reading.expressions.program import Evaluated
 from windowing.model import Query
@@ -120,13 +121,15 @@ class SentRows:
         return found[_HELD].fill_null(value=False)
 
 
-def sent_rows(flows: Iterable[Flow], fields: Mapping[str, FieldType]) -> dict[str, SentRows]:
+def sent_rows(
+    plans: Iterable[FlowPlan[Any]], fields: Mapping[str, FieldType]
+) -> dict[str, SentRows]:
     """Return what flows send, by name, of those that do not send all of their rows.
 
     Args:
         fields: of the pipeline's source.
     """
-    found = {flow.name: SentRows.of(flow, fields) for flow in flows}
+    found = {plan.name: SentRows.of(plan.query, fields) for plan in plans}
     return {name: sent for name, sent in found.items() if sent is not None}
 
 

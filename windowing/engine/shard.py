@@ -84,16 +84,13 @@ class Shard:
             flow.name: flow.shard_part(plan.pipeline) for flow in plan.flows if flow.replaces
         }
         self._schemas = {flow.name: flow.schema for flow in merged}
-        fields = plan.pipeline.source.fields
-        self._having = sent_rows((flow.query for flow in merged), fields)
+        self._having = sent_rows(merged, plan.pipeline.source.fields)
         idle_us = plan.idle_timeout_us
         self._idle = None if idle_us is None else IdleLanes(idle_us, plan.lanes)
         self._early = {
-            flow.name: EarlyRows(
-                flow.query, self._part_shown(flow.name), self._having.get(flow.name)
-            )
-            for flow in merged
-            if flow.query.window is not None and (flow.query.early or idle_us is not None)
+            one.name: EarlyRows(one.query, self._part_shown(one.name), self._having.get(one.name))
+            for one in merged
+            if one.query.window is not None and (one.query.early or idle_us is not None)
         }
         self._entries_max = {
             flow.name: flow.query.entries_max
