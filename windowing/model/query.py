@@ -1,4 +1,4 @@
-"""The flows of a pipeline: its queries, as written and with all defaults applied, or its join."""
+"""The flows of a pipeline: its queries or its join, all defaults applied."""
 
 from __future__ import annotations
 
@@ -69,10 +69,7 @@ class Flow(Protocol):
 
     @property
     def revised_by(self) -> tuple[str, ...] | None:
-        """The fields of the key whose rows are revisions of each other, in whatever window.
-
-        None: rows are revisions of each other if window and key are equal.
-        """
+        """The fields of the key by which rows are revisions of each other; None: window and key."""
 
     @property
     def by_wall_clock(self) -> bool:

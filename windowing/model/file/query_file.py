@@ -1,4 +1,4 @@
-"""A query with windows as a pipeline file says it, before defaults."""
+"""A query with windows as a pipeline file has it, before defaults."""
 
 from __future__ import annotations
 
