@@ -18,7 +18,6 @@ from windowing.model import Pipeline
 from windowing.model.paths import parse_path
 from windowing.model.source import Source
 from windowing.model.times import POWERS, Spelling, TextTimes
-from windowing.model.zones import installed_zone
 from windowing.semantics.values import ValueReader
 
 HUGE_BYTES: Final = 10_000_000
@@ -120,7 +119,7 @@ def _time(ts_us: int, spelling: Spelling) -> int | str:
     try:
         instant = _EPOCH + timedelta(microseconds=ts_us)
         if isinstance(unit, TextTimes):
-            return instant.astimezone(installed_zone(unit.zone).info).strftime(unit.format)
+            return instant.astimezone(unit.zone.info).strftime(unit.format)
         return instant.isoformat()
     except OverflowError:
         return "beyond any calendar"

@@ -46,6 +46,7 @@ from windowing.engine.tuning import Tuning, tuning
 from windowing.model.paths import Path
 from windowing.model.times import Spelling
 from windowing.model.types import FieldType
+from windowing.model.zones import Zone
 from windowing.spark.sources.pieces import Batches, _cut, _gathered, _joined
 
 _BY_VALUES = "deterministic, dead letters, conservation, no error, progress, exactly once"
@@ -312,7 +313,7 @@ def through_a_float(number: Decimal, power: int) -> int:
     at="windowing.engine.reading.times:zoned_us",
     shows_in=local_times,
 )
-def the_second(local_us: int, zone: str) -> int | None:
+def the_second(local_us: int, zone: Zone) -> int | None:
     before, after = ahead_us(local_us, zone)
     return local_us - after if before > after else zoned_us(local_us, zone)
 

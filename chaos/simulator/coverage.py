@@ -171,7 +171,7 @@ ILLEGAL: Final = (
     ),
     Illegal(
         ("window", ("ORIGIN",)),
-        _but("class", "sliding", "tumbling", "landmark", *_JOINS),
+        _but("class", "sliding", "tumbling", "landmark", "cumulate", *_JOINS),
         "E_ORIGIN, E_ATTR_MIX: ORIGIN goes with WATTR over an attribute",
     ),
     Illegal(
@@ -191,7 +191,7 @@ ILLEGAL: Final = (
     ),
     Illegal(
         ("retention", ("windows",)),
-        _but("class", "sliding", "tumbling", "landmark", *_JOINS),
+        _but("class", "sliding", "tumbling", "landmark", "cumulate", *_JOINS),
         "retention in windows needs a SLIDE in time",
     ),
     Illegal(

@@ -48,7 +48,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
         *("sliding", "tumbling", "landmark", "rows", "landmark rows", "ranked rows"),
         *("landmark ranked rows", "by tuple", "by n", "by rank", "session", "session of rows"),
         *("inner join", "left join", "right join", "full join", "join over policy windows"),
-        *("operators", "as-of join", "window join"),
+        *("operators", "cumulate", "as-of join", "window join"),
     ),
     "axis": ("time", "number"),
     "generator": (
@@ -59,6 +59,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "mode": ("generous", "consistent"),
     "accumulation": ("accumulating", "discarding", "retracting"),
     "early": ("none", "records", "every"),
+    "sends": ("windows without records", "rows that hold"),
     "aggregate": (*SIGNATURES, "python"),
     "retention": ("none", "time", "windows", "entries"),
     "group_by": ("none", "one", "several"),
@@ -105,6 +106,7 @@ OPERATOR_SUBJECTS: Final = (
 
 SEVERAL: Final = {
     *("aggregate", "window", "join", "source", "control", "believes", "refused", "run", "fault"),
+    "sends",
     # A chain has several windows.
     *(of for of in OPERATOR_SUBJECTS if of != "order"),
 }
@@ -147,6 +149,9 @@ def _query(source: Source, query: Query) -> Iterator[Feature]:
     yield "generator", _generator(source.generator_of(attribute))
     yield "accumulation", query.accumulation
     yield "early", _early(query)
+    sends = {"windows without records": query.empty_after > 0}
+    sends["rows that hold"] = query.having is not None
+    yield from (("sends", name) for name, there in sends.items() if there)
     yield from (("aggregate", aggregate.function) for aggregate in query.aggregates)
     yield "group_by", _groups(query.group_by)
     active = window.active or Activity()
@@ -173,6 +178,7 @@ def _row_class(window: Window) -> str:
 _CLASSES: Final[Mapping[str, Callable[[Window], str]]] = {
     "sliding": lambda window: "tumbling" if window.range_ == window.slide else "sliding",
     "landmark": lambda _: "landmark",
+    "cumulate": lambda _: "cumulate",
     "tuple": _row_class,
     "slide by tuple": lambda _: "by tuple",
     "slide by n": lambda _: "by n",

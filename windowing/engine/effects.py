@@ -31,6 +31,10 @@ Mechanism = Literal[
     "slices rolled up",
     "overflown sums",
     "failures of a class",
+    # rows
+    "rows without records",
+    "rows held back",
+    "rows that withdraw",
     # state
     "merged deltas",
     "cold state",

@@ -18,6 +18,7 @@ import polars as pl
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.early import EarlyRows
 from windowing.engine.effects import took_effect
+from windowing.engine.having import SentRows
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.idle import IdleLanes, left_out
@@ -93,10 +94,13 @@ class Shard:
             flow.name: flow.shard_part(plan.pipeline) for flow in plan.flows if flow.replaces
         }
         self._schemas = {flow.name: flow.schema for flow in merged}
+        fields = plan.pipeline.source.fields
+        sent = {flow.name: SentRows.of(flow.query, fields) for flow in merged}
+        self._sent = {name: rows for name, rows in sent.items() if rows is not None}
         idle_us = plan.idle_timeout_us
         self._idle = None if idle_us is None else IdleLanes(idle_us, plan.lanes)
         self._early = {
-            flow.name: EarlyRows(flow.query, self._part_shown(flow.name))
+            flow.name: EarlyRows(flow.query, self._part_shown(flow.name), sent[flow.name])
             for flow in merged
             if flow.query.window is not None and (flow.query.early or idle_us is not None)
         }
@@ -298,6 +302,8 @@ class Shard:
                 rows = part.rows_of_step(held[query], arrived, before[clock], after[clock])
             else:
                 rows = part.rows(held[query], before[clock], after[clock])
+            if query in self._sent:
+                rows = self._sent[query].of_rows(rows)
             if len(rows):
                 emission.results[query] = rows
                 took_effect("cold state", len(rows) if pieces else 0)

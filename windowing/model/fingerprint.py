@@ -170,7 +170,7 @@ def _event_time(time: EventTime) -> Facts:
 
 def _unit(time: EventTime) -> Fact:
     unit = time.unit
-    return {"text": unit.format, "zone": unit.zone} if isinstance(unit, TextTimes) else unit
+    return {"text": unit.format, "zone": unit.zone.name} if isinstance(unit, TextTimes) else unit
 
 
 def _lane(lane: AddedLane) -> Facts:
@@ -184,9 +184,12 @@ def _query(query: Query) -> Facts:
         "aggregates": [_aggregate(with_code(aggregate)) for aggregate in query.aggregates],
         "early": None if query.early is None else _early(query.early),
         "accumulation": query.accumulation,
+        "empty_after": query.empty_after,
+        "having": None if query.having is None else query.having.text,
         **_kept(query),
     }
-    return without_defaults(facts, {"group_by": [], "early": None, "accumulation": "accumulating"})
+    absent: Facts = {"group_by": [], "early": None, "accumulation": "accumulating"}
+    return without_defaults(facts, {**absent, "empty_after": 0, "having": None})
 
 
 def _window(window: Window) -> Facts:

@@ -7,10 +7,11 @@ from typing import Annotated, Any, ClassVar, Protocol
 
 from pydantic import BeforeValidator, Field, InstanceOf
 
-from windowing.model.emission import Accumulation, Early, Late, Retention, parse_retention
+from windowing.model.emission import Accumulation, Early, Empty, Late, Retention, parse_retention
 from windowing.model.event_time import SpecModel
 from windowing.model.fields import Aggregate, ValueType, may_overflow, value_type
 from windowing.model.flow import JoinFlow, StreamFlow
+from windowing.model.having import Having, HavingText
 from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side, field_type, operands_in
 from windowing.model.pair_values import PairExpression
 from windowing.model.source import Source
@@ -42,6 +43,8 @@ class QueryFile(SpecModel):
     retention: Kept | None = None
     early: Early | None = None
     accumulation: Accumulation | None = None
+    empty: Empty | None = None
+    having: HavingText = None
     begins_us: Moment | None = Field(default=None, alias="from")
     until_us: Moment | None = Field(default=None, alias="until")
     warmup: Warmup | None = None
@@ -162,6 +165,10 @@ class Flow(Protocol):
     def accumulation(self) -> Accumulation:
         """What later rows show."""
 
+    @property
+    def having(self) -> Having | None:
+        """What a row has to fulfil to be sent; None: all are."""
+
 
 class MostFlows:
     """What holds of a flow unless its kind says otherwise, as `Flow` describes it."""
@@ -227,10 +234,12 @@ class Query(StreamFlow, MostFlows):
 
     Attributes:
         name: the query's name in the file and in every row.
+        having: what a row has to fulfil to be sent; None: all are.
     """
 
     flow_kind: ClassVar[str] = "windows"
     name: str
+    having: InstanceOf[Having] | None = None
 
     def record_key(self, topic: str) -> tuple[str, ...]:
         """Return the fields of a record that are part of a row's key."""
@@ -253,6 +262,22 @@ class Query(StreamFlow, MostFlows):
         """
         return {aggregate.name: value_type(aggregate, fields) for aggregate in self.aggregates}
 
+    def having_types(self, fields: Mapping[str, FieldType]) -> dict[str, FieldType]:
+        """Give the types of the names in `having`; none without it.
+
+        Args:
+            fields: of the pipeline's source.
+
+        Raises:
+            ValueError: it does not fit them.
+            UserAggregateError: a class cannot be used.
+        """
+        if self.having is None:
+            return {}
+        known = [one for one in self.aggregates if one.user is None or self.having.uses([one.name])]
+        values = {one.name: value_type(one, fields) for one in known}
+        return self.having.types(self.key_types(fields), values)
+
     def without_values(self) -> Query:
         """Return the query without its aggregates."""
         return self.model_copy(update={"aggregates": ()})
@@ -261,7 +286,12 @@ class Query(StreamFlow, MostFlows):
     def marks(self) -> tuple[str, ...]:
         """The extra columns of its tables, which only some rows fill."""
         retracting, merging = self.accumulation == "retracting", self.window.traits.merging
-        return (*(["op"] if retracting else []), *(["absorbed_by"] if merging else []))
+        withdraws = self.having is not None and not retracting
+        return (
+            *(["op"] if retracting else []),
+            *(["tombstone"] if withdraws else []),
+            *(["absorbed_by"] if merging else []),
+        )
 
 
 class JoinQuery(JoinFlow, MostFlows):
@@ -301,6 +331,10 @@ class JoinQuery(JoinFlow, MostFlows):
     @property
     def early(self) -> None:
         """None: a pair is whole as soon as it is there."""
+
+    @property
+    def having(self) -> None:
+        """None: what a pair has to fulfil is a condition of the join."""
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:

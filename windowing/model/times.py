@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast, get_args
 
 from windowing.model.errors import meant, shown
 from windowing.model.types import Kind
-from windowing.model.zones import installed_zone
+from windowing.model.zones import Zone, utc, zone_named
 
 Unit = Literal["us", "ms", "s", "ns", "iso"]
 
@@ -52,7 +52,7 @@ class TextTimes:
     """
 
     format: str
-    zone: str = "UTC"
+    zone: Zone = field(default_factory=utc)
 
     def __str__(self) -> str:
         return f"{{text: {self.format!r}, zone: {self.zone}}}"
@@ -150,7 +150,7 @@ def _parse_text(value: Mapping[Any, Any]) -> TextTimes:
         what = "text is missing" if unknown is None else f"unknown key {shown(unknown)}"
         msg = f"{what}{meant(unknown, ('text', 'zone'))}: write {_SHAPE}"
         raise ValueError(msg)
-    found = TextTimes(text, "UTC" if zone is None else check_zone(zone))
+    found = TextTimes(text, utc() if zone is None else zone_named(zone))
     _check_directives(found)
     if zone is not None and "z" in found.letters:
         msg = f"{text!r} has the offset of each time (%z): leave zone out"
@@ -177,12 +177,3 @@ def _check_directives(times: TextTimes) -> None:
     if ("I" in letters) != ("p" in letters):
         msg = f"{text!r}: %I (1 to 12) and %p (AM or PM) need each other; %H is 0 to 23"
         raise ValueError(msg)
-
-
-def check_zone(value: object) -> str:
-    """Check that a value names a time zone.
-
-    Raises:
-        ValueError: it does not.
-    """
-    return installed_zone(value).name

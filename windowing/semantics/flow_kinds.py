@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from windowing.model.asof import AsofQuery
@@ -14,6 +14,7 @@ from windowing.model.operators.steps import AggregateStep
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rows import Key, Row
 from windowing.model.window_join import WindowJoinQuery
+from windowing.semantics.having import sent
 from windowing.semantics.revisions import (
     key_of,
     offsets_of,
@@ -76,8 +77,9 @@ class _Windows:
         return definition_of(self.query)
 
     def rows(self, source: Source, view: View) -> Iterator[Row]:
-        for shown in revisions(self.query, view.items, view.lanes, view.newest):
-            yield row_of(self.query, source, shown)
+        found = revisions(self.query, view.items, view.lanes, view.newest)
+        rows = (row_of(self.query, source, shown) for shown in found)
+        yield from sent(self.query, source.fields, rows)
 
     def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
         del source
@@ -104,11 +106,9 @@ class _Join:
         return joins.JoinDefinition(self.query)
 
     def rows(self, source: Source, view: View) -> Iterator[Row]:
-        del source
-        if isinstance(self.query, PolicyJoinQuery):
-            yield from policy_joins.rows(self.query, view.items, view.lanes)
-        else:
-            yield from joins.rows(self.query, view.items, view.lanes)
+        meaning = policy_joins if isinstance(self.query, PolicyJoinQuery) else joins
+        for row in meaning.rows(self.query, view.items, view.lanes):
+            yield replace(row, offsets=source.by_number(row.offsets))
 
     def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
         del source, view, row
@@ -196,7 +196,7 @@ class _Operators:
             pane="full",
             revision=0,
             records=len(report.items),
-            offsets=offsets_of(shown),
+            offsets=offsets_of(source, shown),
             values=values,
             overflow=overflow,
         )

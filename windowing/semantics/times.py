@@ -9,7 +9,6 @@ from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 from windowing.model.times import Spelling, TextTimes, odd_characters
-from windowing.model.zones import installed_zone
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _ISO = re.compile(
@@ -77,7 +76,7 @@ def _read_text(text: str, times: TextTimes) -> int | None:
         return None
     if found.tzinfo is not None:
         return (found - _EPOCH) // _US
-    local, zone = found.replace(tzinfo=UTC), installed_zone(times.zone).info
+    local, zone = found.replace(tzinfo=UTC), times.zone.info
     instants = []
     for fold in (0, 1):
         offset = found.replace(tzinfo=zone, fold=fold).utcoffset()

@@ -246,7 +246,7 @@ def _may_hold(sought: WindowRef) -> Callable[[Item], bool]:
         start = sought.start or 0
         numbers = [wid for wid in definition.wids(start) if definition.extent(wid)[0] == start]
     # What a window shows of a record does not depend on the records that it does not hold.
-    return lambda item: any(wid in definition.wids(item.value) for wid in numbers)
+    return lambda item: any(wid in definition.shown_in(item.value) for wid in numbers)
 
 
 def _fate(lane: str, record: Record) -> str:

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from windowing.model.times import POWERS, Spelling, TextTimes
-from windowing.model.zones import installed_zone
 
 UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "iso": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -72,7 +71,7 @@ def draw_spelling(rng: random.Random, ts_us: int, spelling: Spelling) -> int | f
     """Draw one of the equivalent ways to write an instant in a value."""
     unit = spelling.unit
     if isinstance(unit, TextTimes):
-        local = (_EPOCH + timedelta(microseconds=ts_us)).astimezone(installed_zone(unit.zone).info)
+        local = (_EPOCH + timedelta(microseconds=ts_us)).astimezone(unit.zone.info)
         return local.strftime(unit.format)
     if unit == "ns":
         return ts_us * 1_000 + rng.choice([0, 0, 1, 999])

@@ -23,6 +23,7 @@ from chaos.simulator.draw.queries import (
     draw_query,
     draw_retention,
 )
+from chaos.simulator.draw.rows import draw_rows
 from chaos.simulator.draw.spellings import respell
 from chaos.simulator.draw.types import add_types
 from chaos.simulator.draw.usual import KINDS as USUAL
@@ -62,6 +63,7 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
     own = random.Random(f"types {document!r}")
     if own.random() < wish.types:
         add_types(own, document)
+    draw_rows(document, wish)
     respell(document)
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 

@@ -26,7 +26,7 @@ from chaos.simulator.draw.queries import (
 from chaos.simulator.draw.windows import draw_window
 from chaos.simulator.draw.wish import Wish
 
-KINDS: Final = ("sliding", "keyed sliding", "landmark", "session")
+KINDS: Final = ("sliding", "keyed sliding", "landmark", "session", "cumulate")
 """The classes of their windows."""
 
 _QUERIES: Final = (1, 2, 2, 3, 3, 4)

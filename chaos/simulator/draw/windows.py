@@ -59,6 +59,7 @@ def draw_window(
     slide = rng.randint(1, 10)
     length = rng.choice([slide, slide, slide * rng.randint(2, 4), rng.randint(1, 25)])
     time, steps = f"RANGE {length * clock.tick_us}{unit}", f"SLIDE {slide * clock.tick_us}{unit}"
+    period = f"RANGE CUMULATE {(1 + length % 7) * slide * clock.tick_us}{unit}"
     shift = rng.choice([0, 0, 0, 3, -4, -15]) * clock.tick_us
     origin = f" ORIGIN {shift}{unit}" if shift else ""
     rows = "RANGE LANDMARK" if rng.random() < 0.3 else f"RANGE {length} rows"
@@ -67,6 +68,7 @@ def draw_window(
         "sliding": f"{time} {steps} WATTR {axis}{origin}",
         "keyed sliding": f"{time} {steps} WATTR {axis}{origin}",
         "landmark": f"RANGE LANDMARK {steps} WATTR {axis}{origin}",
+        "cumulate": f"{period} {steps} WATTR {axis}{origin}",
         "rows in the log's order": f"{rows} SLIDE {slide} rows WATTR row_num",
         "rows by event time": f"{rows} SLIDE {slide} rows WATTR row_num ORDER event_time",
         "slide by tuple": f"{time} SLIDE 1 row RATTR {axis} SATTR row_num",

@@ -9,6 +9,7 @@ from windowing.model.registry import declared_names
 KINDS = (
     *("sliding", "keyed sliding", "landmark", "rows in the log's order", "rows by event time"),
     *("slide by tuple", "slide by n", "slide by rank", "session", "session of rows"),
+    "cumulate",
 )
 """The classes of windows that a query may have."""
 
@@ -35,7 +36,7 @@ AS_THEY_ARRIVE = frozenset({"rows in the log's order", "slide by n", "session of
 NO_UPDATE = frozenset(
     {"rows in the log's order", "rows by event time", "slide by rank", "session of rows"}
 )
-ORDER_FREE = frozenset({"sliding", "keyed sliding", "landmark", "session"})
+ORDER_FREE = frozenset({"sliding", "keyed sliding", "landmark", "cumulate", "session"})
 """The built-in classes whose windows do not depend on the order of records."""
 
 
@@ -81,6 +82,8 @@ class Wish:
         types: how often there are decimals, bools, dates and timestamps among fields and keys.
         duplicates: how often sources say what a duplicate is.
         computed: how often they compute something of a record, and how often they have two topics.
+        rows: how often some queries send rows of windows without records, or only rows that fulfil
+            a condition.
     """
 
     classes: tuple[str, ...] = field(default_factory=_classes)
@@ -101,3 +104,4 @@ class Wish:
     types: float = 0.3
     duplicates: float = 0.12
     computed: float = 0.15
+    rows: float = 0.25

@@ -75,7 +75,10 @@ def pipeline_of(case: dict[str, Any]) -> Pipeline:
             given[side] = {"source": source, **windows}
         document["join"] = {**given, "select": {"v": "left.v", "u": "right.u"}}
     else:
-        document["source"] = SOURCE | case.get("source", {})
+        source = SOURCE | case.get("source", {})
+        if "topics" in source:
+            source = {name: source[name] for name in source if name not in ("topic", "partitions")}
+        document["source"] = source
         counted: dict[str, Any] = {"aggregates": {"n": "count"}}
         document["queries"] = {name: counted | q for name, q in case["queries"].items()}
     return parse_pipeline(yaml.safe_dump(document, allow_unicode=True, sort_keys=False))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from windowing.engine.reading.objects import parse_object
 from windowing.engine.reading.times import time_us
 from windowing.model.times import Spelling, TextTimes, parse_unit
+from windowing.model.zones import installed_zone
 from windowing.semantics.json_objects import parse_object as definition_of_object
 from windowing.semantics.times import read_time
 
@@ -162,7 +163,9 @@ _NEAR_CHANGES = st.builds(
 @st.composite
 def written_texts(draw: st.DrawFn) -> tuple[TextTimes, str]:
     format_ = draw(st.sampled_from(_FORMATS))
-    times = TextTimes(format_, "UTC" if "%z" in format_ else draw(st.sampled_from(_ZONES)))
+    times = TextTimes(
+        format_, installed_zone("UTC" if "%z" in format_ else draw(st.sampled_from(_ZONES)))
+    )
     moment = draw(st.datetimes() | _NEAR_CHANGES)
     offset = draw(st.sampled_from(_OFFSETS))
     text = moment.strftime(format_.replace("%z", "OFFSET").replace("%Y", f"{moment.year:04}"))

@@ -43,6 +43,10 @@ def why_alone(query: Query, pipeline: Pipeline) -> str | None:
         return "its progress is kept per key"
     if query.early is not None or source.idle_timeout_us is not None:
         return "its open windows are shown"
+    if query.empty_after:
+        return "it sends rows of windows without records"
+    if query.having is not None:
+        return "its rows are judged one by one, by having"
     if query.entries_max is not None:
         return "its state has a limit of its own"
     # Where states lie must not depend on `check`, which a class may get while it runs (ADR 44).

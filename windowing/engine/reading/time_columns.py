@@ -12,6 +12,7 @@ from windowing.engine.loops.instants import DIRECTIVE, DOUBTFUL, Bytes, Flags, I
 from windowing.engine.reading.times import ahead_us
 from windowing.engine.tuning import tuning
 from windowing.model.times import POWERS, Spelling, TextTimes
+from windowing.model.zones import Zone
 
 _LETTERS: Final = frozenset("YmdHMSf")
 _HOUR_US: Final = 3_600_000_000
@@ -36,7 +37,7 @@ def instants(places: Places, spelling: Spelling) -> tuple[Ints, Flags]:
             return found, np.zeros(len(found), np.bool_)
         loops.read_written(*places, program, found)
         certain = found != DOUBTFUL
-        return _zoned(found, certain, unit.zone) if unit.zone != "UTC" else (found, certain)
+        return _zoned(found, certain, unit.zone) if unit.zone.name != "UTC" else (found, certain)
     if unit == "iso":
         loops.read_iso(*places, tuning().alike_fraction_digits, found)
     else:
@@ -44,7 +45,7 @@ def instants(places: Places, spelling: Spelling) -> tuple[Ints, Flags]:
     return found, found != DOUBTFUL
 
 
-def _zoned(local: Ints, certain: Flags, zone: str) -> tuple[Ints, Flags]:
+def _zoned(local: Ints, certain: Flags, zone: Zone) -> tuple[Ints, Flags]:
     """Return the instants of local times.
 
     In an hour at whose ends a zone is equally far ahead of UTC, it is so all the time: no zone has
@@ -56,7 +57,7 @@ def _zoned(local: Ints, certain: Flags, zone: str) -> tuple[Ints, Flags]:
 
 
 @lru_cache(maxsize=65_536)
-def _ahead_us(hour: int, zone: str) -> int:
+def _ahead_us(hour: int, zone: Zone) -> int:
     """Return by how much a zone is ahead of UTC in a local hour; `DOUBTFUL`: it changes."""
     at = hour * _HOUR_US
     try:

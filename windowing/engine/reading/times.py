@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from windowing.model.times import POWERS, Spelling, TextTimes, odd_characters
-from windowing.model.zones import installed_zone
+from windowing.model.zones import Zone
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _US = timedelta(microseconds=1)
@@ -113,20 +113,20 @@ def _text_us(text: str, times: TextTimes) -> int | None:
     return zoned_us(local_us, times.zone)
 
 
-def zoned_us(local_us: int, zone: str) -> int | None:
+def zoned_us(local_us: int, zone: Zone) -> int | None:
     """Return the instant of a zone's local time, the first of two; None: it is skipped."""
     before, after = ahead_us(local_us, zone)
     # Clocks that are put forward are ahead of UTC by more afterwards.
     return None if before < after else local_us - before
 
 
-def ahead_us(local_us: int, zone: str) -> tuple[int, int]:
+def ahead_us(local_us: int, zone: Zone) -> tuple[int, int]:
     """Return by how much a zone is ahead of UTC at a local time: the first time it comes, the last.
 
     Raises:
         OverflowError: it is outside of the calendar.
     """
-    wall = (_EPOCH + local_us * _US).replace(tzinfo=installed_zone(zone).info)
+    wall = (_EPOCH + local_us * _US).replace(tzinfo=zone.info)
     before, after = wall.utcoffset(), wall.replace(fold=1).utcoffset()
     assert before is not None and after is not None  # noqa: S101, PT018 - zones have them
     return before // _US, after // _US

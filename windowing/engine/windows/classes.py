@@ -18,11 +18,13 @@ from windowing.engine import wids
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
 from windowing.engine.flow_plan import FlowPlan
+from windowing.engine.having import with_previous
 from windowing.engine.progress.clock import clock_by, clock_of, row_clock_of
 from windowing.engine.rows.join_part import PolicyJoinShardPart
 from windowing.engine.wids import Numbering
 from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
+from windowing.engine.windows.cumulate import CumulateShardPart, CumulatingGrid
 from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart, equal_columns
 from windowing.engine.windows.part import LanePart, ShardPart, route
@@ -35,6 +37,7 @@ from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.query import JoinQuery
 from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.own import OwnWindow, missing_plugin
 from windowing.model.windows.rows import RowWindow
@@ -128,7 +131,7 @@ def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
     return FlowPlan(
         query,
         parts.lane,
-        parts.shard,
+        parts.shard if query.having is None else partial(_with_previous, parts.shard),
         replaces=False,
         evaluation=parts.evaluation,
         schema=StateSchema.of(query, source),
@@ -137,6 +140,11 @@ def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
         row_clock=row_clock_of(query),
         whole=None if parts.settles else whole,
     )
+
+
+def _with_previous(shard: MakeShardPart, query: Query, pipeline: Pipeline) -> ShardPart:
+    """Return the part whose rows say what the row before showed."""
+    return shard(with_previous(query), pipeline)
 
 
 def window_extents(query: Query, rows: pl.DataFrame) -> list[Extent]:
@@ -202,11 +210,24 @@ def _alike(
     return parts
 
 
+def _cumulating(window: Window) -> Parts:
+    assert isinstance(window, Cumulate)  # noqa: S101 - of no other kind
+    numbering = CumulatingGrid.of(window)
+    return Parts(
+        partial(SlidingLanePart, numbering=numbering),
+        partial(CumulateShardPart, numbering=numbering),
+        evaluation.PERIODS,
+        _numbered_by(numbering),
+        settles=True,
+    )
+
+
 _DEFINED = partial(_alike, AtRecordsLanePart, AtRecordsShardPart)
 
 for _kind, _parts in {
     Sliding.kind: _alike(SlidingLanePart, SlidingShardPart, evaluation.SLICES, settles=True),
     Landmark.kind: _alike(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, settles=True),
+    Cumulate.kind: _cumulating,
     RowWindow.kind: _of_rows,
     SlideByTuple.kind: _DEFINED(evaluation.DEFINED),
     SlideByN.kind: _DEFINED(evaluation.DEFINED),

@@ -83,6 +83,12 @@ def _bins(query: Query, source: Source) -> int | None:
     return None if behind is None else -(-behind // query.window.slide) + 2
 
 
+def _slices_of_periods(query: Query, source: Source) -> int | None:
+    bins, steps = _bins(query, source), (query.window.range_ or 0) // query.window.slide
+    # Windows of a period that has ended may still change, and each period has its own sum.
+    return None if bins is None else bins + bins // steps + 1
+
+
 def _slices_of_rows(query: Query, _: Source) -> int | None:
     range_, slide = query.window.range_, query.window.slide
     return 2 if range_ is None else _slices_each(range_, slide) * (-(-range_ // slide) + 1)
@@ -112,6 +118,14 @@ CUMULATIVE = Evaluation(
     keeps=Keeps.PARTIALS,
     counted="windows not yet closed, and the sum of those before",
     estimate=_bins,
+)
+PERIODS = Evaluation(
+    way="slices, as of sliding windows with this slide, pre-aggregated in the lane; a window is the "
+    "one before it and its slice, from the beginning of each period on",
+    because="a slice is in all later windows of its period: nothing is kept or merged per window",
+    keeps=Keeps.PARTIALS,
+    counted="slices of windows that can still change, and the sum of those before in the period",
+    estimate=_slices_of_periods,
 )
 NUMBERED = Evaluation(
     way="the lane numbers the rows; slices by row number",

@@ -64,7 +64,8 @@ class PairRows:
             pl.lit(retracts).alias(RETRACTS),
             late.cast(pl.Int64).alias(REVISION),
             pl.lit(len(there), dtype=pl.Int64).alias(RECORDS),
-            pl.concat_list(offsets(side) for side in there).alias(OFFSETS),
+            # Sorted: lanes stand by number, and an added one of the left side comes last.
+            pl.concat_list(offsets(side) for side in there).list.sort().alias(OFFSETS),
             self.key(there).alias(KEY),
         )
         return rows.with_columns(self.values.of(records, there))

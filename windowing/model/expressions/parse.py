@@ -26,9 +26,9 @@ from windowing.model.expressions.literals import (
 )
 from windowing.model.expressions.names import RESERVED, name_of
 from windowing.model.expressions.tokens import Token, tokens_of
-from windowing.model.expressions.tree import Call, Constant, Expression
-from windowing.model.times import check_zone
+from windowing.model.expressions.tree import Call, Constant, Detail, Expression
 from windowing.model.types import FieldType, parse_field_type
+from windowing.model.zones import Zone, zone_named
 
 T = TypeVar("T")
 
@@ -129,7 +129,7 @@ class _Parser:
         function: str,
         arguments: tuple[Expression, ...],
         at: int,
-        detail: tuple[str | int, ...] = (),
+        detail: tuple[Detail, ...] = (),
         to: FieldType | None = None,
     ) -> Call:
         measured = [self._sizes.get(id(one), (1, 1)) for one in arguments]
@@ -360,13 +360,13 @@ class _Parser:
             self._refuse(f"{what} is not a unit{hint}{known(units, hint)}, as in {usage}", token)
         return unit
 
-    def _zone(self, usage: str) -> tuple[str, ...]:
+    def _zone(self, usage: str) -> tuple[Zone, ...]:
         """Parse the end of a call that may have a zone."""
-        zone = tuple[str, ...]()
+        zone = tuple[Zone, ...]()
         if self._takes(","):
             if self._peek.kind != "text":
                 self._refuse_here("a zone in single quotes", usage)
-            zone = (self._literal(check_zone, self._take()),)
+            zone = (self._literal(zone_named, self._take()),)
         self._expect(")", usage)
         return zone
 

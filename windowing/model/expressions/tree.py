@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from windowing.model.types import FieldType
+from windowing.model.zones import Zone
+
+Detail = str | int | Zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Call:
 
     function: str
     arguments: tuple[Expression, ...]
-    detail: tuple[str | int, ...] = ()
+    detail: tuple[Detail, ...] = ()
     to: FieldType | None = None
     at: int = field(default=0, compare=False)
 

@@ -5,12 +5,16 @@ The rules of queries and of joins take this: all that stands around a query.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from typing import Annotated, Any, Self
 
 from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
     Tag,
     ValidationError,
     field_validator,
@@ -29,6 +33,7 @@ from windowing.model.query import Kept, QueryFile
 from windowing.model.schedule import Schedule, Upkeep
 from windowing.model.sinks import Sink, parse_sink
 from windowing.model.source import Source
+from windowing.model.zones import Zone, by_tables, read_table
 
 # Placeholder for the source of a join that cannot be parsed.
 _UNKNOWN: dict[str, Any] = {
@@ -70,6 +75,7 @@ class Declared(SpecModel):
         upkeep: of its tables, on a schedule; None: only on demand.
         conflicts: the names that lanes of a log have given to different queries; a log makes them.
         forgotten: names of queries that a log does not change; `queries forget` writes them.
+        zone_tables: of zones that it names, by which it is read; a run's own copy has them.
         tests: logs, and the rows that they have to give, by name; they change no result.
     """
 
@@ -88,7 +94,10 @@ class Declared(SpecModel):
     upkeep: Upkeep | None = None
     conflicts: dict[QueryName, Conflict] = Field(default_factory=dict)
     forgotten: tuple[QueryName, ...] = ()
+    zone_tables: dict[str, Any] = Field(alias="zones", default_factory=dict)
     tests: dict[TestName, FileTest] = Field(default_factory=dict)
+
+    _named: dict[str, Zone] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -163,6 +172,34 @@ class Declared(SpecModel):
                 raise ValueError(msg)
         return value
 
+    @field_validator("zone_tables")
+    @classmethod
+    def _zone_tables(cls, value: dict[str, Any]) -> dict[str, Zone]:
+        return {name: read_table(name, spelled) for name, spelled in value.items()}
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _by_tables(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Read all that names a zone by the tables that the file has; it is the outermost."""
+        named = dict[str, Zone]()
+        with by_tables(_readable(data), named):
+            declared = handler(data)
+        declared._named = named
+        return declared
+
+    def by_its_tables(self, named: dict[str, Zone]) -> AbstractContextManager[None]:
+        """Let what is read inside of the block mean the zones that this file means.
+
+        Args:
+            named: takes the zones that are named there.
+        """
+        return by_tables({**self.zone_tables, **self._named}, named)
+
+    @property
+    def zones(self) -> Mapping[str, Zone]:
+        """The zones that it names, with the tables by which it was read."""
+        return {name: self._named[name] for name in sorted(self._named)}
+
     @property
     def output(self) -> str:
         """The name of the folder or schema that rows go to; by default the pipeline's own."""
@@ -176,3 +213,13 @@ class Declared(SpecModel):
     def table_of(self, query: str) -> str:
         """Return the name of the table that has the rows of a query, or of the join."""
         return self.destination.table_of(query)
+
+
+def _readable(data: Any) -> dict[str, Zone]:
+    """Return the zones of a document whose tables can be read; of others its field tells."""
+    found = dict[str, Zone]()
+    written = data.get("zones") if isinstance(data, dict) else None
+    for name, spelled in written.items() if isinstance(written, dict) else ():
+        with suppress(ValueError):
+            found[name] = read_table(name, spelled)
+    return found

@@ -37,6 +37,7 @@ from windowing.model.query import Flow, Query, QueryFile
 from windowing.model.sinks import Sink
 from windowing.model.source import Source
 from windowing.model.windows.window import ROW_NUM, Window
+from windowing.model.zones import Zone
 
 F = TypeVar("F", bound=Flow)
 
@@ -87,9 +88,13 @@ class Pipeline(Declared):
         Raises:
             ValueError: it breaks a rule.
         """
-        file = _NAMED_QUERY.validate_python({name: written})[name]
-        self._nonempty({name: file})
-        query = resolve_query(self, name, file)
+        return self._read(name, written, {})
+
+    def _read(self, name: str, written: Mapping[str, Any], zones: dict[str, Zone]) -> Query:
+        with self.by_its_tables(zones):
+            file = _NAMED_QUERY.validate_python({name: written})[name]
+            self._nonempty({name: file})
+            query = resolve_query(self, name, file)
         assert isinstance(query, Query)  # noqa: S101 - by the kind of file
         return query
 
@@ -103,11 +108,15 @@ class Pipeline(Declared):
             ValueError: a query breaks a rule.
         """
         known = {flow.name: flow for flow in self.flows}
-        files, flows = dict[str, Any](), list[Flow]()
+        files, flows, zones = dict[str, Any](), list[Flow](), dict(self._named)
         for name, written in document["queries"].items():
-            new = name in touched
-            files[name] = QueryFile.model_validate(written) if new else self.query_files[name]
-            flows.append(self.resolved(name, written) if new else known[name])
+            if name in touched:
+                with self.by_its_tables(zones):
+                    files[name] = QueryFile.model_validate(written)
+                flows.append(self._read(name, written, zones))
+            else:
+                files[name] = self.query_files[name]
+                flows.append(known[name])
         if self.destination.layout == "one":
             check_one_table(flows, self.source.fields)
         conflicts = _CONFLICTS.validate_python(document.get("conflicts", {}))
@@ -115,7 +124,7 @@ class Pipeline(Declared):
         for name in ("flows", "tables", "fingerprint", "earlier", "log_places"):
             after.__dict__.pop(name, None)
         after.__dict__["flows"] = tuple(flows)
-        after._text, after._document = None, document
+        after._text, after._document, after._named = None, document, zones
         return after
 
     @cached_property
@@ -129,6 +138,10 @@ class Pipeline(Declared):
     @cached_property
     def flows(self) -> tuple[Flow, ...]:
         """All that it computes: its queries in the order of the file, or its join; validated."""
+        with self.by_its_tables(self._named):
+            return self._resolved()
+
+    def _resolved(self) -> tuple[Flow, ...]:
         if self.join is not None:
             return (resolve_join(self, self.join),)
         found = tuple(resolve_query(self, name, query) for name, query in self.query_files.items())

@@ -9,10 +9,11 @@ from typing import Any, Literal
 from windowing.model.arguments import checked_aggregate
 from windowing.model.asof import KIND as ASOF
 from windowing.model.asof import checks_of_asof, resolve_asof
-from windowing.model.emission import Retention, check_early, check_idle
+from windowing.model.emission import Retention, check_early, check_empty, check_idle
 from windowing.model.errors import meant
-from windowing.model.fields import Aggregate
+from windowing.model.fields import Aggregate, value_type
 from windowing.model.file.declared import Declared
+from windowing.model.having import Having, parse_having
 from windowing.model.join import PAIRS, PLACE, Join
 from windowing.model.limits import check_lengths, check_reach
 from windowing.model.names import check_field_name
@@ -248,7 +249,9 @@ def _windowed(declared: Declared, name: str, query: QueryFile) -> Query:
             retention_us = retention.length_us(window)
         if retention_us is None:
             raise FieldError(late_path, _NO_RETENTION)
-    return Query(
+    with _blaming(*here, "empty"):
+        check_empty(window, query.empty)
+    found = Query(
         name=name,
         window=window,
         group_by=_group_by(query, source, here),
@@ -258,7 +261,28 @@ def _windowed(declared: Declared, name: str, query: QueryFile) -> Query:
         entries_max=retention.entries,
         early=early,
         accumulation=query.accumulation or declared.accumulation,
+        empty_after=0 if query.empty is None else query.empty.after,
     )
+    if query.having is None:
+        return found
+    with _blaming(*here, "having"):
+        return found.model_copy(update={"having": _having(query.having, found, source)})
+
+
+def _having(text: str, query: Query, source: Source) -> Having:
+    if query.accumulation == "discarding":
+        msg = (
+            "having does not go with accumulation: discarding, where a later row shows only what "
+            "the one before did not: leave one of the two out"
+        )
+        raise ValueError(msg)
+    having = parse_having(text)
+    # Reading a file imports no class: what uses one is checked with the class.
+    if not having.uses(query.by_users):
+        plain = [one for one in query.aggregates if one.user is None]
+        values = {one.name: value_type(one, source.fields) for one in plain}
+        having.types(query.key_types(source.fields), values)
+    return having
 
 
 def _active(

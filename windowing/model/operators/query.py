@@ -92,6 +92,10 @@ class OperatorQuery(SpecModel, MostFlows):
         """None: reports follow triggers."""
 
     @property
+    def having(self) -> None:
+        """None: all reports are sent."""
+
+    @property
     def waits(self) -> bool:
         """Whether a row waits for progress: not in lane order."""
         return self.order == "canonical"

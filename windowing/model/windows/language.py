@@ -1,7 +1,7 @@
 """The window language: parse text or a mapping into clauses, or fail with a code.
 
 Source: Li et al., "Semantics and Evaluation Techniques for Window Aggregates in Data Streams",
-SIGMOD 2005, section 3; the spelling, LANDMARK, ORIGIN, ORDER, ALIGN and the codes are ours. SESSION
+SIGMOD 2005, section 3; the spelling, LANDMARK, CUMULATE, ORIGIN, ORDER, ALIGN and the codes are ours. SESSION
 is the dynamic window of SAMZA-552.
 """
 
@@ -26,6 +26,7 @@ CLAUSES = (
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TOKEN = re.compile(rf"{_DATE.pattern}[^\s,]*|[+-]?[0-9]+(?:\.[0-9]+)?|{PATH}|[()]|[^\s,]")
 _NAME = re.compile(PATH)
+_CUMULATE = re.compile(r"CUMULATE\b")
 _RANK = re.compile(rf"rank\s*\(\s*({PATH})\s*\)", re.IGNORECASE)
 _INDEX_LAST = re.compile(r"\[[0-9]+\]\Z")
 
@@ -35,6 +36,7 @@ class Clauses:
     """The clauses as written, before any rule is applied."""
 
     range_: Length | Literal["LANDMARK"] | None = None
+    cumulate: bool = False
     slide: Length | None = None
     wattr: str | None = None
     rattr: str | None = None
@@ -59,6 +61,7 @@ class ResolvedClauses:
         at_records: None: WATTR; else which count of records defines windows: in order of arrival
             (`row_num`) or of their attribute (`rank`).
         order, align: like origin.
+        cumulate: whether windows begin with their period, which is one range long.
     """
 
     range_: int | None
@@ -69,6 +72,7 @@ class ResolvedClauses:
     at_records: Literal["row_num", "rank"] | None
     order: Literal["log", "event_time"]
     align: Align
+    cumulate: bool = False
 
     @property
     def over_rows(self) -> bool:
@@ -107,7 +111,7 @@ def _read_text(text: str) -> Clauses:
                 raise WindowError(code, msg)
             current = values[word] = []
         elif current is None:
-            hint = ": write RANGE LANDMARK" if word == "LANDMARK" else ""
+            hint = f": write RANGE {word}" if word in ("LANDMARK", "CUMULATE") else ""
             raise _syntax(text, f"{token!r} stands before the first clause{hint}")
         else:
             current.append(token)
@@ -142,11 +146,11 @@ def _read_gaps(gaps: object, source: object) -> tuple[tuple[int | str, Length], 
 
 
 def _clauses(values: Mapping[str, str], source: object) -> Clauses:
-    def length(name: str) -> Length | None:
+    def length(name: str, after: str = "") -> Length | None:
         if name not in values:
             return None
         try:
-            return parse_length(values[name])
+            return parse_length(values[name][len(after) :])
         except ValueError as error:
             raise _syntax(source, f"{name}: {error}") from None
 
@@ -166,9 +170,11 @@ def _clauses(values: Mapping[str, str], source: object) -> Clauses:
             raise _syntax(source, f"{name}: {values[name]!r} is not a name of a field")
         return _attribute_name(values[name])
 
-    landmark = values.get("RANGE", "").upper() == "LANDMARK"
+    ranged = values.get("RANGE", "").upper()
+    landmark, cumulate = ranged == "LANDMARK", _CUMULATE.match(ranged) is not None
     return Clauses(
-        range_="LANDMARK" if landmark else length("RANGE"),
+        range_="LANDMARK" if landmark else length("RANGE", "CUMULATE" * cumulate),
+        cumulate=cumulate,
         slide=length("SLIDE"),
         wattr=attribute("WATTR"),
         rattr=attribute("RATTR"),

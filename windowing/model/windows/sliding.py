@@ -97,11 +97,12 @@ def with_activity(window: Window, activity: Activity, *, timed: bool) -> Window:
         WindowError: E_ACTIVE: windows of this class cannot begin and end so, or none would be left.
     """
     if not is_sliding(window) or not timed:
-        why = (
-            f"windows over {window.attribute} do not lie in event time"
-            if is_sliding(window)
-            else f"where a {window.kind} window lies, earlier records decide"
-        )
+        if is_sliding(window):
+            why = f"windows over {window.attribute} do not lie in event time"
+        elif window.traits.periodic:
+            why = "a cumulating window without the beginning of its period is no running total"
+        else:
+            why = f"where a {window.kind} window lies, earlier records decide"
         msg = f"{why}: a query with from or until has RANGE … SLIDE … WATTR the event time"
         raise WindowError("E_ACTIVE", f"{msg}; write another one so, or start a new run with it")
     begins, until = activity.begins_us, activity.until_us
@@ -123,7 +124,8 @@ def with_active(window: Window, active: Activity | None) -> Window:
 
 def is_sliding(window: Window) -> bool:
     """Whether windows have one length, and lie one slide apart along an attribute."""
-    return window.traits.ends is Ends.SLIDES and not window.traits.cumulative
+    traits = window.traits
+    return traits.ends is Ends.SLIDES and not (traits.cumulative or traits.periodic)
 
 
 def grid_extents(range_: int, slide: int, align: Align, count: int) -> list[Extent]:

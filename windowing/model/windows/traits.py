@@ -51,6 +51,7 @@ class Traits:
         revisable: late records may be shown by revisions (`update`).
         shows_early: open windows may be shown by provisional rows.
         cumulative: a window contains the previous one.
+        periodic: a window contains the previous one of its period; the next period begins anew.
         merging: a late record may merge two windows.
     """
 
@@ -60,12 +61,18 @@ class Traits:
     revisable: bool = False
     shows_early: bool = False
     cumulative: bool = False
+    periodic: bool = False
     merging: bool = False
 
     @property
     def on_grid(self) -> bool:
         """Whether ends are one slide apart, so that a window's number gives its extent."""
         return self.ends in (Ends.SLIDES, Ends.ROWS)
+
+    @property
+    def follow_on(self) -> bool:
+        """Whether a window's number gives the next window, whatever the records."""
+        return self.on_grid or self.ends is Ends.NUMBERED
 
     @property
     def pictured(self) -> bool:

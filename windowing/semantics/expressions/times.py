@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from windowing.model.zones import installed_zone
+from windowing.model.zones import Zone
 from windowing.semantics.expressions.failure import ExpressionFailure
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -19,18 +19,18 @@ def moment_of(us: int) -> datetime:
         raise ExpressionFailure("outside of years 1 to 9999") from None
 
 
-def local_time(us: int, zone: str | None) -> datetime:
+def local_time(us: int, zone: Zone | None) -> datetime:
     """Return what clocks show at an instant, without a zone; what no calendar has fails."""
     moment = moment_of(us)
     if zone is None:
         return moment.replace(tzinfo=None)
     try:
-        return moment.astimezone(installed_zone(zone).info).replace(tzinfo=None, fold=0)
+        return moment.astimezone(zone.info).replace(tzinfo=None, fold=0)
     except OverflowError:
         raise ExpressionFailure("outside of years 1 to 9999") from None
 
 
-def extracted(us: int, unit: str, zone: str | None = None) -> int:
+def extracted(us: int, unit: str, zone: Zone | None = None) -> int:
     """Return one part of the local time."""
     local = local_time(us, zone)
     if unit == "quarter":
@@ -44,7 +44,7 @@ def extracted(us: int, unit: str, zone: str | None = None) -> int:
     return part
 
 
-def truncated(us: int, unit: str, zone: str | None = None) -> int:
+def truncated(us: int, unit: str, zone: Zone | None = None) -> int:
     """Return the instant at which the local second, …, year began."""
     local = local_time(us, zone)
     if unit in ("second", "minute", "hour"):
@@ -60,12 +60,12 @@ def truncated(us: int, unit: str, zone: str | None = None) -> int:
     return _instant(midnight, zone)
 
 
-def _instant(local: datetime, zone: str | None) -> int:
+def _instant(local: datetime, zone: Zone | None) -> int:
     """Return the first instant at which clocks show a time; skipped: the first one after it."""
     us = (local - datetime(1970, 1, 1)) // _US  # noqa: DTZ001 - both without a zone
     if zone is None:
         return us
-    here = local.replace(tzinfo=installed_zone(zone).info)
+    here = local.replace(tzinfo=zone.info)
     first, second = (_offset(here.replace(fold=fold)) for fold in (0, 1))
     if second <= first:
         return us - first  # shown once or twice

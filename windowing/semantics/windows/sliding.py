@@ -101,6 +101,11 @@ class SlidingDefinition(ByValueDefinition):
             return held
         return [one for one in held if not active.lacking and self._is_there(one.wid, active)]
 
+    def exists(self, wid: int) -> bool:
+        """Return whether the query is active while a window lasts."""
+        active = self.query.window.active
+        return active is None or self._is_there(wid, active)
+
     def _there(self, value: int, active: Activity) -> range:
         """Return the ids of the windows that hold a value, among those of an activity."""
         if active.begins_us is not None and value < active.begins_us:

@@ -130,8 +130,8 @@ def written(node: Expression) -> str:
 
 def _of_calendar(node: Call, instant: str) -> str:
     unit, *zones = node.detail
-    local = f"timezone({_text(zones[0])}, timezone('UTC', {instant}))" if zones else instant
+    local = f"timezone({_text(str(zones[0]))}, timezone('UTC', {instant}))" if zones else instant
     if node.function == "extract":
         return f"extract({unit} FROM {local})"
     cut = f"date_trunc({_text(unit)}, {local})"
-    return f"timezone('UTC', timezone({_text(zones[0])}, {cut}))" if zones else cut
+    return f"timezone('UTC', timezone({_text(str(zones[0]))}, {cut}))" if zones else cut

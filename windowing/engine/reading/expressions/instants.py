@@ -10,7 +10,7 @@ import numpy as np
 from windowing.engine.reading.expressions.vectors import Bools
 from windowing.engine.reading.expressions.whole import Ints
 from windowing.engine.zones import transitions
-from windowing.model.zones import installed_zone
+from windowing.model.zones import Zone
 
 Part: TypeAlias = Callable[[Ints], Ints]
 
@@ -88,7 +88,7 @@ def out_of_years(local: Ints) -> Bools:
     return (local < _FIRST_US) | (local >= _END_US)
 
 
-def truncation(unit: str, zone: str | None = None) -> Callable[[Ints], tuple[Ints, Bools]]:
+def truncation(unit: str, zone: Zone | None = None) -> Callable[[Ints], tuple[Ints, Bools]]:
     """Return the function that takes instants to the beginning of their unit, in a zone."""
     truncated = _truncated(unit)
 
@@ -98,12 +98,12 @@ def truncation(unit: str, zone: str | None = None) -> Callable[[Ints], tuple[Int
         if zone is None or unit in _TIMES:
             # The offset stays: each of two equal hours begins by itself.
             return instants - (local - begin), wrong
-        return transitions(installed_zone(zone)).instant_of(begin), wrong
+        return transitions(zone).instant_of(begin), wrong
 
     return truncate
 
 
-def part(unit: str, zone: str | None = None) -> Callable[[Ints], tuple[Ints, Bools]]:
+def part(unit: str, zone: Zone | None = None) -> Callable[[Ints], tuple[Ints, Bools]]:
     """Return the function that takes instants to a part of their local time."""
 
     def extract(instants: Ints) -> tuple[Ints, Bools]:
@@ -115,12 +115,12 @@ def part(unit: str, zone: str | None = None) -> Callable[[Ints], tuple[Ints, Boo
     return extract
 
 
-def _local(instants: Ints, zone: str | None) -> tuple[Ints, Bools]:
+def _local(instants: Ints, zone: Zone | None) -> tuple[Ints, Bools]:
     """Return local times, and which of them the calendar does not have, or not in UTC; 0 there."""
     wrong = out_of_years(instants)
     local = np.where(wrong, 0, instants)
     if zone is None:
         return local, wrong
-    local = local + transitions(installed_zone(zone)).offset_at(local)
+    local = local + transitions(zone).offset_at(local)
     wrong = wrong | out_of_years(local)
     return np.where(wrong, 0, local), wrong
