@@ -219,6 +219,7 @@ def _cumulating(window: Window) -> Parts:
         evaluation.PERIODS,
         _numbered_by(numbering),
         settles=True,
+        numbering=numbering,
     )
 
 
