@@ -77,7 +77,7 @@ _results = TruthColumns.results
     wish=Wish(computed=1.0),
 )
 def untaken_are_nulls(
-    columns: TruthColumns, values: pl.Series, holds: pl.Series | None
+    columns: TruthColumns, values: pl.Series, holds: pl.Series | None = None
 ) -> list[pl.Series]:
     return _lift(columns, values, None if holds is None else holds | True)
 

@@ -63,4 +63,5 @@ def newest(lane: pl.DataFrame) -> Ints:
 def lags(lane: pl.DataFrame) -> Ints:
     """Return how far each record is behind the newest of its lane so far; 0: it is the newest."""
     ts_us = lane["ts_us"].to_numpy()
-    return np.maximum.accumulate(ts_us) - ts_us
+    behind: Ints = np.maximum.accumulate(ts_us) - ts_us
+    return behind

@@ -182,6 +182,8 @@ class _Operators:
         overflow: tuple[str, ...] = ()
         if isinstance(query.last, AggregateStep):
             values, overflow = values_of(query.last.aggregates, source.fields, shown)
+        elif report.failed is not None:
+            values, overflow = dict.fromkeys(query.shows), query.shows
         elif report.values is not None:
             values = dict(report.values)
         else:

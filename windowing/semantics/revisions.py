@@ -169,7 +169,7 @@ def value_of(spec: Aggregate, types: Mapping[str, FieldType], shown: WindowRevis
     held = shown.holds
     if spec.function in TRUTHS and spec.more:
         # Only records for which the condition holds; of them, nulls count.
-        held = [item for item in held if item.fields[spec.more[0]]]
+        held = tuple(item for item in held if item.fields[spec.more[0]])
     values = [item.fields[spec.field] for item in held]
     if spec.function in ("argmin", "argmax"):
         # Without a field to show, show the windowing attribute.

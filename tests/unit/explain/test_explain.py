@@ -23,6 +23,7 @@ WINDOWS = {
     "RANGE 25 s SLIDE 10 s WATTR ts": ("CF", "sliding over ts"),
     "RANGE 5 SLIDE 2 WATTR pos": ("CF", "sliding over pos, range 5, slide 2"),
     "RANGE LANDMARK SLIDE 10 s WATTR ts": ("CF", "landmark over ts, slide 10 s"),
+    "RANGE CUMULATE 30 s SLIDE 10 s WATTR ts": ("CF", "cumulating over ts, range 30 s, slide 10 s"),
     "RANGE 4 rows SLIDE 1 row WATTR row_num PATTR k": ("FCF", "range 4 rows, slide 1 row"),
     "RANGE 4 rows SLIDE 2 rows WATTR row_num ORDER event_time": ("FCF", "sliding over row_num"),
     "RANGE 10 s RATTR ts SATTR row_num SLIDE 1 row": ("FCB", "slide by 1 row, range 10 s over ts"),

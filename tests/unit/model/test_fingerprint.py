@@ -96,6 +96,10 @@ _GENERATORS = (
 _WINDOWS = (
     *("RANGE 2 hours SLIDE 1 hour WATTR ts", "RANGE 1 hour SLIDE 2 hours WATTR ts"),
     *("RANGE 1 hour SLIDE 1 hour WATTR ts ORIGIN 1 min", "RANGE LANDMARK SLIDE 1 hour WATTR ts"),
+    *(
+        "RANGE CUMULATE 2 hours SLIDE 1 hour WATTR ts",
+        "RANGE CUMULATE 3 hours SLIDE 1 hour WATTR ts",
+    ),
     *("RANGE 1 hour SLIDE 1 hour WATTR ts PATTR k", "SESSION 1 hour WATTR ts"),
     *("RANGE 1 hour SLIDE 1 hour WATTR ts ALIGN start", "SESSION 1 hour WATTR ts PATTR k"),
     *("RANGE 1 hour SLIDE 1 rows RATTR ts SATTR row_num",),

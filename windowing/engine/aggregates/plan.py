@@ -88,8 +88,8 @@ class Accumulators:
         for field in self._fields:
             columns += self._lift_field(field, records[field_column(field)])
         for truths in dict.fromkeys(self.schema.truths.values()):
-            holds = truths.condition and records[field_column(truths.condition)]
-            columns += truths.lift(records[field_column(truths.field)], holds)
+            named = [name for name in (truths.field, truths.condition) if name is not None]
+            columns += truths.lift(*(records[field_column(name)] for name in named))
         return [*columns, *(held.lift(records) for held in self.schema.held.values())]
 
     def _lift_field(self, field: str, values: pl.Series) -> list[pl.Series]:

@@ -83,7 +83,7 @@ class TruthColumns:
         """All of them."""
         return self.true, self.false, self.null
 
-    def lift(self, values: pl.Series, holds: pl.Series | None) -> list[pl.Series]:
+    def lift(self, values: pl.Series, holds: pl.Series | None = None) -> list[pl.Series]:
         """Return the numbers of each single value.
 
         Args:

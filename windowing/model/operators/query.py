@@ -151,6 +151,10 @@ class OperatorQuery(SpecModel, MostFlows):
         """The names of the user's aggregates; all values, if a user's operator sends the rows."""
         return self.shows if isinstance(self.last, UserStep) else super().by_users
 
+    def may_overflow(self, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
+        """Return the names of values that a row may lack; all, where a user's handler may fail."""
+        return self.shows if isinstance(self.last, UserStep) else super().may_overflow(fields)
+
     def without_values(self) -> OperatorQuery:
         """Return the query without the aggregates of its last step."""
         if not isinstance(self.last, AggregateStep):
