@@ -20,9 +20,9 @@ from windowing.engine.effects import took_effect
 from windowing.engine.having import SentRows, held_back
 from windowing.engine.moves import Moves
 from windowing.engine.plan import Plan
-from windowing.engine.progress.clock import ClockId, begin, progress_of
+from windowing.engine.progress.clock import ClockId, begin, begins_behind, progress_of
 from windowing.engine.progress.idle import IdleLanes, left_out
-from windowing.engine.progress.reached import Progress, spelled
+from windowing.engine.progress.reached import Progress
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
 from windowing.engine.storage import tables
@@ -40,7 +40,7 @@ from windowing.engine.windows.part import (
     ShowsOpenWindows,
     Tables,
 )
-from windowing.model.run_errors import CheckpointMismatch, StateFull
+from windowing.model.run_errors import StateFull
 from windowing.model.windows.window import ROW_NUM
 
 
@@ -226,14 +226,7 @@ class Shard:
                 begins = begin(clock, source, number)
                 waited_for = clock.lanes is None or number in clock.lanes
                 if waited_for and clock.attribute != ROW_NUM and begins.progress_us < highest_us:
-                    msg = (
-                        f"lane {source.lane(number)} is said to join at {clock.attribute} "
-                        f"{spelled(begins.progress_us)}, and the run is at "
-                        f"{spelled(highest_us)}: windows have closed without it; take its "
-                        "lines out of joined, and accept it again with `slackwater topics FILE "
-                        "--accept-partitions`"
-                    )
-                    raise CheckpointMismatch(msg)
+                    raise begins_behind(clock, source.lane(number), begins, highest_us)
                 if number >= len(lanes):
                     lanes.append(begins)
         took_effect("lane added to state", source.partitions - source.founding)

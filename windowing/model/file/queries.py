@@ -13,6 +13,7 @@ from windowing.model.emission import Retention, check_early, check_empty, check_
 from windowing.model.errors import meant
 from windowing.model.fields import Aggregate, value_type
 from windowing.model.file.declared import Declared
+from windowing.model.file.query_file import QueryFile
 from windowing.model.having import Having, parse_having
 from windowing.model.join import PAIRS, PLACE, Join
 from windowing.model.limits import check_lengths, check_reach
@@ -21,7 +22,7 @@ from windowing.model.operators.file import OperatorFile, StepsFile
 from windowing.model.operators.join import PolicyJoinQuery, checks_of_operator
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.resolve import checks, resolve
-from windowing.model.query import JoinQuery, Query, QueryFile
+from windowing.model.query import JoinQuery, Query
 from windowing.model.rules import (
     check_added_lanes,
     check_gaps,
