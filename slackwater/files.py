@@ -11,7 +11,14 @@ import typer
 
 from slackwater.console import FAILED, bar, say, tell
 from slackwater.limited import check_classes
-from slackwater.noted import tell_of_file, tell_of_run, tell_of_topics, tell_redelivered, waiting_of
+from slackwater.noted import (
+    tell_of_file,
+    tell_of_run,
+    tell_of_topics,
+    tell_of_zones,
+    tell_redelivered,
+    waiting_of,
+)
 from slackwater.options import As, End, Engine, LogFile, PipelineFile
 from slackwater.places import check_picture, check_places
 from slackwater.rooms import remedy
@@ -195,6 +202,7 @@ def validate(pipeline: PipelineFile) -> None:
     many = f"{len(spec.flows)} quer{'y' if len(spec.flows) == 1 else 'ies'}"
     say(f"{pipeline}: pipeline {spec.name} with {many} is valid")
     tell_of_file(spec)
+    tell_of_zones(spec)
     tell_of_topics(spec)
     for query in spec.flows:
         if query.by_wall_clock:

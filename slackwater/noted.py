@@ -43,6 +43,23 @@ def tell_of_file(pipeline: Pipeline) -> None:
     tell_notes(of_file(pipeline))
 
 
+def tell_of_zones(pipeline: Pipeline) -> None:
+    """Say which zones the pipeline's live run knows otherwise than this machine does."""
+    from infra import stack
+    from infra.errors import InfraError
+    from jobs.runs.choice import live_run
+    from jobs.runs.folder import RunError
+    from windowing.explain.zones import of_other_tables
+    from windowing.model import PipelineError
+
+    try:
+        run = live_run(stack.endpoints(only=[], check=False), pipeline.name)
+        if run is not None:
+            tell_notes(of_other_tables(run.run, run.own_pipeline().zone_tables))
+    except (InfraError, PipelineError, RunError):
+        return  # what needs the stack, or the run, says so
+
+
 def tell_redelivered(order: LaneOrder) -> None:
     """Say how many records of a file were not read again."""
     from windowing.explain.notes import redelivered
@@ -99,6 +116,7 @@ def tell_of_run(
         times,
         _END_OF_FILE,
         overflows,
+        result.held_back,
     )
     tell_notes(notes(found))
 
@@ -126,6 +144,7 @@ def why_missing(
         result.lanes,
         _dead_groups(letters),
         ends_all=_END_OF_LANES,
+        held_back=result.held_back,
     )
     return of_missing_rows(found)
 

@@ -28,6 +28,10 @@ def of_equal_keys(_: Pipeline, join: AsofQuery) -> bool:
     return bool(join.on)
 
 
+def of_several_right_lanes(_: Pipeline, join: AsofQuery) -> bool:
+    return join.sources[1].partitions > 1
+
+
 # A price of the very instant of a trade does not count. How one gets it: "before" read as `<`, or a
 # merge of two streams in which the left one goes first.
 @planted("asof_equal_times_miss", "deterministic", shows_in=some_asof(), wish=_WISH)
@@ -47,7 +51,12 @@ class FirstShardPart(AsofShardPart):
 
 # Of several prices of one instant the one with the largest offset counts, whatever its partition.
 # How one gets it: offsets are compared across partitions.
-@planted("asof_tie_by_offset_alone", "deterministic", shows_in=some_asof(), wish=_WISH)
+@planted(
+    "asof_tie_by_offset_alone",
+    "deterministic",
+    shows_in=some_asof(of_several_right_lanes),
+    wish=_WISH,
+)
 class OffsetShardPart(AsofShardPart):
     def _ordered(self, right: pl.DataFrame) -> pl.DataFrame:
         return right.sort(AT, OFFSET, PARTITION)

@@ -178,6 +178,9 @@ def replay(
     """
     refuse_beside_a_job(endpoints)
     pipeline = load_pipeline(file)
+    written_by = _production(endpoints, pipeline, production)
+    zones = {} if written_by is None else written_by.own_pipeline().zone_tables
+    pipeline = pipeline.keeping_zones(zones)
     lane_ends(endpoints.kafka_bootstrap, pipeline.source)  # all partitions are declared
     ranged = read_range(endpoints.kafka_bootstrap, pipeline.source.topic, first, end)
     records = ranged.records
@@ -185,7 +188,7 @@ def replay(
     stamp, results, first_output = fresh_stamp(), list[TrialResult](), None
     drawn = draw_trials(trials, seed, offsets=len(records), shards=pipeline.shards)
     for trial in drawn:
-        own = own_pipeline(file, stamp, shards=trial.shards)
+        own = own_pipeline(file, stamp, shards=trial.shards, zones=zones)
         output, batches = run_trial(endpoints, own, file, trial, ranged)
         first_output = first_output or output
         verdict = verify(own, records, output)
@@ -193,7 +196,7 @@ def replay(
         mark = "as defined" if verdict.ok else verdict.lines()[-1]
         news(f"{trial}, {batches} batches: {result.digest[:12]}, {mark}")
         results.append(result)
-    written = _production(endpoints, pipeline, ranged, production)
+    written = None if written_by is None else _compared(pipeline, ranged, written_by)
     return Replay(tuple(results), written, first_output)
 
 
@@ -323,12 +326,11 @@ def run_once(file: Path, endpoints: Endpoints, ranged: LogRange) -> Output:
     return run_trial(endpoints, own, file, trial, ranged)[0]
 
 
-def _production(
-    endpoints: Endpoints, pipeline: Pipeline, ranged: LogRange, name: str | None
-) -> ProductionRun | None:
-    run = runs.find(endpoints, pipeline, name) if name else live_run(endpoints, pipeline.name)
-    if run is None:
-        return None
+def _production(endpoints: Endpoints, pipeline: Pipeline, name: str | None) -> runs.Run | None:
+    return runs.find(endpoints, pipeline, name) if name else live_run(endpoints, pipeline.name)
+
+
+def _compared(pipeline: Pipeline, ranged: LogRange, run: runs.Run) -> ProductionRun:
     _, committed = runs.committed_offsets(run.checkpoint)
     ends = {lane: min(end, committed.get(lane, 0)) for lane, end in ranged.ends.items()}
     written = read_output(pipeline, run.table, run.run)

@@ -98,6 +98,7 @@ ILLEGAL: Final = (
         "E_LATE_UPDATE: a late record would renumber every row",
     ),
     Illegal(_OF_ROWS, ("axis", ("number",)), "windows of rows lie over no attribute"),
+    Illegal(("class", ("calendar",)), ("axis", ("number",)), "E_ZONE: a number has no local time"),
     Illegal(
         ("axis", ("number",)),
         ("generator", ("heartbeat", "punctuation", "punctuation per key")),

@@ -48,7 +48,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
         *("sliding", "tumbling", "landmark", "rows", "landmark rows", "ranked rows"),
         *("landmark ranked rows", "by tuple", "by n", "by rank", "session", "session of rows"),
         *("inner join", "left join", "right join", "full join", "join over policy windows"),
-        *("operators", "cumulate", "as-of join", "window join"),
+        *("operators", "cumulate", "calendar", "as-of join", "window join"),
     ),
     "axis": ("time", "number"),
     "generator": (
@@ -179,6 +179,7 @@ _CLASSES: Final[Mapping[str, Callable[[Window], str]]] = {
     "sliding": lambda window: "tumbling" if window.range_ == window.slide else "sliding",
     "landmark": lambda _: "landmark",
     "cumulate": lambda _: "cumulate",
+    "calendar": lambda _: "calendar",
     "tuple": _row_class,
     "slide by tuple": lambda _: "by tuple",
     "slide by n": lambda _: "by n",

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.model.control import parse_control_rule
 from windowing.model.file.yaml_lines import load, spell
+from windowing.model.zones import Zone
 
 _KEPT_OF_NAME = 120
 
 
 def own_pipeline(
-    file: Path, run: str, *, topic: str | None = None, shards: int | None = None
+    file: Path,
+    run: str,
+    *,
+    topic: str | None = None,
+    shards: int | None = None,
+    zones: Mapping[str, Zone] | None = None,
 ) -> Pipeline:
     """Return the pipeline of a file under a run's own name, with its own table and perhaps topic.
 
@@ -25,10 +32,12 @@ def own_pipeline(
             pipeline's. For a join: prefix of its topics' names.
         shards: another number of shards, which does not affect rows; None: the pipeline's.
 
+        zones: tables of zones, for what is compared with a run that goes by them.
+
     Raises:
         PipelineError: the file breaks a rule.
     """
-    original = load_pipeline(file)
+    original = load_pipeline(file).keeping_zones(zones)
     document = load(original.text)
     # The length of names is limited, and this one gets a suffix.
     document["name"] = f"{original.name[:_KEPT_OF_NAME]}-{run}"

@@ -172,7 +172,7 @@ def _grown(pipeline: Pipeline, own: Pipeline, lanes: tuple[AddedLane, ...]) -> P
     """Return the user's file with entries for all lanes that ever joined; it must be the run's."""
     names, known = ", ".join(lane.name for lane in lanes), own.source.added_lanes
     try:
-        grown = with_lanes(pipeline, (*known, *lanes))
+        grown = with_lanes(pipeline.keeping_zones(own.zone_tables), (*known, *lanes))
     except PipelineError as error:
         msg = (
             f"with {names} the file breaks a rule: {error}: correct the file (where a generator "

@@ -68,7 +68,7 @@ def counted(
     """
     try:
         if kind is LaneCounts:
-            return cast("Totals", lanes(files, times, fates))
+            return lanes(files, times, fates)
         count: Callable[[Files, BatchTimes], Any] = _COUNT[kind]
         return cast("Totals", count(files, times))
     except (OSError, PolarsError) as error:

@@ -50,7 +50,9 @@ def other_code(pipeline: Pipeline) -> Iterator[str]:
 
 
 def differences(before: str, now: str) -> Iterator[str]:
-    """List the differences between two pipeline files, by path; their tests are nothing to a run.
+    """List the differences between two pipeline files, by path.
+
+    Their tests are nothing to a run, and of zones it has its own tables.
 
     Args:
         before: one document, valid as a pipeline.
@@ -59,6 +61,7 @@ def differences(before: str, now: str) -> Iterator[str]:
     documents = [load(text) for text in (before, now)]
     for document in documents:
         document.pop("tests", None)
+        document.pop("zones", None)
     ours, theirs = (dict(_leaves(document)) for document in documents)
     for path in dict.fromkeys([*ours, *theirs]):
         if path not in theirs:

@@ -238,7 +238,7 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
     """Return the pipeline with the lanes that joined a run, if it is the run's except for them.
 
     It may have queries in addition, or ends of some. If it is the run's without the changes that
-    the log has made of its queries, these are added.
+    the log has made of its queries, these are added. In each case it has the run's tables of zones.
 
     A file whose joined lanes differ from the run's stays what it is: another pipeline.
 
@@ -251,6 +251,7 @@ def as_accepted(endpoints: Endpoints, pipeline: Pipeline, run: str) -> Pipeline:
     declared = pipeline.source.added_lanes
     try:
         own = find(endpoints, pipeline, run).own_pipeline()
+        pipeline = pipeline.keeping_zones(own.zone_tables)
         if (written := as_written(own)) is not own:
             if pipeline.fingerprint == written.fingerprint:
                 return own

@@ -241,7 +241,7 @@ def _noted(endpoints: Endpoints, wanted: _Wanted, driver: str | None) -> Run:
         options=wanted.options,
         fingerprint=_begun_with(folder, wanted.pipeline),
     )
-    _copy(wanted.pipeline, copied)
+    _copy(wanted.pipeline.keeping_zones(), copied)
     write_note(result)
     return result
 

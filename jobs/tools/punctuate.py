@@ -19,12 +19,15 @@ from windowing.engine.columns import field_column
 from windowing.engine.plan import closing_by_event_time, plan_of
 from windowing.engine.reading.batches import Entry
 from windowing.engine.wids import Ints, lowered
+from windowing.engine.windows import cumulate
+from windowing.engine.windows.calendar import grain_us
 from windowing.model import Pipeline
 from windowing.model.lengths import INT64_MAX
 from windowing.model.limits import LATEST
 from windowing.model.metadata import metadata_of
 from windowing.model.source import Source
 from windowing.model.windows.traits import Ends
+from windowing.model.windows.window import Window
 
 Stops = Mapping[int, Mapping[int, list[bytes]]]
 """Per lane and offset, the control records that go right after that record."""
@@ -66,12 +69,24 @@ def step_of(pipeline: Pipeline) -> int:
     step_us = 1 if any(flow.window is None and flow.waits for flow in pipeline.flows) else 0
     for flow in closing_by_event_time(plan_of(pipeline)):
         window = flow.query.window
-        gridded = window.traits.ends is Ends.SLIDES
-        step_us = math.gcd(step_us, window.slide, window.origin) if gridded else 1
+        step_us = math.gcd(step_us, *_steps(window))
     if step_us == 0:
         msg = "no query goes by event time, whatever is promised: say --every 1min"
         raise PunctuateError(msg)
     return step_us
+
+
+def _steps(window: Window) -> tuple[int, ...]:
+    """Return lengths whose common divisor divides every window end."""
+    match window.traits.ends:
+        case Ends.SLIDES:
+            return window.slide, window.origin
+        case Ends.CALENDAR:
+            return (grain_us(window),)
+        case Ends.NUMBERED if window.traits.periodic:
+            return window.slide, cumulate.grain_us(window)
+        case _:
+            return (1,)
 
 
 def tightest_bounds(ts_us: Ints, every_us: int) -> Ints:

@@ -25,8 +25,7 @@ from jobs.tools.recording import Recording
 from jobs.tools.times_in_words import round_up
 from jobs.tools.tune_lanes import Withheld, before, lags, newest, where
 from jobs.tools.tune_settings import first_that, knee_in_rows, rows_grid, time_grid
-from jobs.tools.tune_windows import closings, first_rows, grid_of, late_for_some, spans
-from windowing.engine import wids
+from jobs.tools.tune_windows import closings, first_rows, late_for_some, numbering_of, spans
 from windowing.engine.plan import closing_by_event_time, plan_of
 from windowing.engine.progress import generator_of
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
@@ -179,7 +178,11 @@ class Scale:
                 msg = "operators have no windows that close at a time, so nothing can be weighed: "
                 msg += "the slack must exceed how far a record may be behind the newest of its lane"
             raise TuneError(msg)
-        own = [q for q in self._queries if q.window.traits.ends is Ends.NUMBERED]
+        own = [
+            query
+            for query in self._queries
+            if query.window.traits.ends is Ends.NUMBERED and not query.window.traits.periodic
+        ]
         self.left_out = tuple(query.name for query in own)
         self._queries = [query for query in self._queries if query not in own]
         if not self._queries:
@@ -240,7 +243,7 @@ class Scale:
             first, last = spans(query, ts_us)
             within = first <= last
             inside |= within
-            end_us = wids.end_us(grid_of(query), first)
+            end_us = numbering_of(query).ends(first)
             reaches = within & (newest_us >= end_us)
             needed[reaches] = np.maximum(needed[reaches], newest_us[reaches] - end_us[reaches])
         return inside, needed

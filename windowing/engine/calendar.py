@@ -6,6 +6,7 @@ falls, so neither do numbers, also where clocks are turned back over midnight.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
@@ -18,11 +19,11 @@ from windowing.model.calendar import DAY_US, Calendar
 
 # The calendar repeats itself after 400 years, a whole number of weeks. So do all zones, before the
 # years 1400 to 1800 with their mean local time, and after the years 2100 to 2500 with their rules.
-_CYCLE_US: Final = 146_097 * DAY_US
 _CYCLE: Final = {"day": 146_097, "month": 4_800}
-_EARLY_US, _LATE_US = (
-    int(np.datetime64(year, "us").astype(np.int64)) for year in ("1400-01-01", "2100-01-01")
-)
+_CYCLE_US: Final = _CYCLE["day"] * DAY_US
+_EARLY: Final = {"day": -208_188, "month": -6_840}
+_LATE: Final = {"day": 47_482, "month": 1_560}
+_EARLY_US, _LATE_US = _EARLY["day"] * DAY_US, _LATE["day"] * DAY_US
 # Monday 1970-01-05, the first day of the first week.
 _MONDAY: Final = 4
 # More than offset and time of day move an instant.
@@ -54,6 +55,15 @@ class Spans:
         if (known != numbers).any():
             found = np.where(numbers > most, ENDED, np.where(numbers < least, NOTHING_YET, found))
         return found
+
+    @property
+    def grain_us(self) -> int:
+        """Return the largest length of which all spans since 1970 begin at a multiple."""
+        since = self._zone.starts >= 0
+        offsets = self._zone.offsets[np.concatenate([[True], since])]
+        first = self._zone.offset_at(np.array([0]))
+        lengths = [DAY_US, self.calendar.origin_us, *self._zone.starts[since], *offsets, *first]
+        return math.gcd(*map(int, lengths))
 
     @property
     def _grouped(self) -> bool:
@@ -91,7 +101,7 @@ class Spans:
             ahead, shown = self._zone.offsets[first], self._shown[first]
         else:
             changes = self._zone.starts[first:last]
-            place = first + np.searchsorted(changes, instants, "right")
+            place = np.searchsorted(changes, instants, "right") + first
             ahead, shown = self._zone.offsets[place], self._shown[place]
         local = np.maximum(instants + ahead, shown)
         if self.calendar.origin_us:
@@ -100,14 +110,10 @@ class Spans:
         return days if self.calendar.step == "day" else _months(days)
 
     def _begins(self, steps: Ints) -> Ints:
-        cycle = _CYCLE[self.calendar.step]
-        early, late = (
-            int(np.datetime64(year, self.calendar.step[0].upper()).astype(np.int64))
-            for year in ("1400-02", "2100-02")
-        )
-        cycles = _cycles(steps, early, late, cycle)
-        days = steps - cycles * cycle
-        if self.calendar.step == "month":
+        step = self.calendar.step
+        cycles = _cycles(steps, _EARLY[step], _LATE[step], _CYCLE[step])
+        days = steps - cycles * _CYCLE[step]
+        if step == "month":
             days = _days(days)
         found = self._zone.instant_of(days * DAY_US + self.calendar.origin_us)
         return found + cycles * _CYCLE_US

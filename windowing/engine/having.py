@@ -118,3 +118,12 @@ class SentRows:
         by = ids.columns
         found = ids.join(before, on=by, how="left", nulls_equal=True, maintain_order="left")
         return found[_HELD].fill_null(value=False)
+
+
+def held_back(made: pl.DataFrame, sent: pl.DataFrame) -> int:
+    """Return how many rows were not sent, those that only take others back left out."""
+    return _new(made) - _new(sent)
+
+
+def _new(rows: pl.DataFrame) -> int:
+    return int((~rows[RETRACTS]).sum()) if RETRACTS in rows.columns else len(rows)

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import polars as pl
 
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.early import EarlyRows
 from windowing.engine.effects import took_effect
-from windowing.engine.having import SentRows
+from windowing.engine.having import SentRows, held_back
+from windowing.engine.moves import Moves
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.idle import IdleLanes, left_out
@@ -26,7 +26,7 @@ from windowing.engine.progress.reached import Progress, spelled
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
 from windowing.engine.storage import tables
-from windowing.engine.storage.cold import ColdState, Move
+from windowing.engine.storage.cold import ColdState
 from windowing.engine.storage.frames import from_bytes
 from windowing.engine.storage.parcel import Parcel, TakenChange
 from windowing.engine.storage.state import StateStore, StepStore, check_fingerprint
@@ -52,6 +52,7 @@ class Emission:
         results: per query, rows as `windowing.engine.windows.part.ShardPart` describes them.
         early: per query, provisional rows, the same way.
         dead_letters, metrics: frames from the lanes, as bytes, passed through.
+        held_back: per query with `having`, how many rows were not sent.
         taken: changes that lanes take and the plan does not know: nothing of the step is kept.
     """
 
@@ -59,19 +60,8 @@ class Emission:
     early: dict[str, pl.DataFrame] = field(default_factory=dict)
     dead_letters: list[bytes] = field(default_factory=list)
     metrics: list[bytes] = field(default_factory=list)
+    held_back: dict[str, int] = field(default_factory=dict)
     taken: list[TakenChange] = field(default_factory=list)
-
-
-class Moves(NamedTuple):
-    """The progress by each clock, before and after a step's parcels."""
-
-    before: Mapping[ClockId, Progress]
-    after: Mapping[ClockId, Progress]
-    parcels: Sequence[Parcel] = ()
-
-    def of(self, clock: ClockId) -> Move:
-        """Return the largest progress of any unit by a clock, before and after."""
-        return Move(self.before[clock].highest, self.after[clock].highest)
 
 
 class Shard:
@@ -96,7 +86,7 @@ class Shard:
         self._schemas = {flow.name: flow.schema for flow in merged}
         fields = plan.pipeline.source.fields
         sent = {flow.name: SentRows.of(flow.query, fields) for flow in merged}
-        self._sent = {name: rows for name, rows in sent.items() if rows is not None}
+        self._having = {name: rows for name, rows in sent.items() if rows is not None}
         idle_us = plan.idle_timeout_us
         self._idle = None if idle_us is None else IdleLanes(idle_us, plan.lanes)
         self._early = {
@@ -298,12 +288,13 @@ class Shard:
                 continue
             part, clock = self.parts[query], self._clocks[query]
             if isinstance(part, SeesArrivals):
-                arrived = self._arrived(query, moved)
+                arrived = tables.added(moved.due_before(query, clock), self._schemas[query])
                 rows = part.rows_of_step(held[query], arrived, before[clock], after[clock])
             else:
                 rows = part.rows(held[query], before[clock], after[clock])
-            if query in self._sent:
-                rows = self._sent[query].of_rows(rows)
+            if query in self._having:
+                made, rows = rows, self._having[query].of_rows(rows)
+                emission.held_back[query] = held_back(made, rows)
             if len(rows):
                 emission.results[query] = rows
                 took_effect("cold state", len(rows) if pieces else 0)
@@ -311,16 +302,6 @@ class Shard:
         tables.delete_cold(store, pieces)
         if tidy:
             self._compact(store, state, held, moved)
-
-    def _arrived(self, query: str, moved: Moves) -> Tables:
-        """Return what a step adds to a query that was due before it came."""
-        since = moved.before[self._clocks[query]].highest
-        additions = [
-            (parcel.partition, addition)
-            for parcel in moved.parcels
-            if (addition := parcel.queries.get(query)) is not None and addition.due_us <= since
-        ]
-        return tables.added(additions, self._schemas[query])
 
     def _pieces_due(
         self, state: ShardState, after: Mapping[ClockId, Progress], queries: Iterable[str]

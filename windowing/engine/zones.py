@@ -73,6 +73,22 @@ def transitions(zone: Zone) -> Transitions:
     return Transitions(instants, ahead, np.maximum.accumulate(instants + ahead[:-1]))
 
 
+def first_difference(one: Zone, other: Zone) -> tuple[int, int, int] | None:
+    """Return the first instant at which two tables have other offsets, and both; microseconds.
+
+    None: up to the year 10000 there is none, however the tables are written.
+    """
+    ours, theirs = transitions(one), transitions(other)
+    begin = np.array([_FIRST], np.int64) * _SECOND_US
+    instants = np.unique(np.concatenate([begin, ours.starts, theirs.starts]))
+    before, after = ours.offset_at(instants), theirs.offset_at(instants)
+    differ = np.flatnonzero(before != after)
+    if not len(differ):
+        return None
+    first = differ[0]
+    return int(instants[first]), int(before[first]), int(after[first])
+
+
 def _changes(offset: Callable[[int], int], first: int, last: int, step: int) -> Iterator[int]:
     """Return the seconds in (first, last] from which on another offset holds."""
     begin, before = first, offset(first)

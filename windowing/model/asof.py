@@ -14,7 +14,7 @@ from functools import partial
 from typing import ClassVar, Final, Literal
 
 from windowing.model.emission import Accumulation, Late
-from windowing.model.join import Join, Side
+from windowing.model.join import PLACE, Join, Side
 from windowing.model.operators.join import SIDES, Blaming
 from windowing.model.query import JoinQuery
 
@@ -40,6 +40,11 @@ class AsofQuery(JoinQuery):
     def accumulation(self) -> Accumulation:
         """A late right record takes back the row that had an older one."""
         return "retracting"
+
+    @property
+    def revised_by(self) -> tuple[str, ...]:
+        """The place of the left record: each revision may have another right one."""
+        return PLACE[:2]
 
     @property
     def waits_for_topic(self) -> str:

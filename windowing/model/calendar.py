@@ -60,6 +60,15 @@ class Calendar:
         """The mean length of a span, in microseconds."""
         return self.steps * (DAY_US if self.step == "day" else MEAN_MONTH_US)
 
+    def __str__(self) -> str:
+        """Return the length of a span, and when it begins, if not at midnight."""
+        length = f"{self.count} {self.unit}" + "s" * (self.count > 1)
+        if not self.origin_us:
+            return length
+        minutes, rest = divmod(self.origin_us, 60_000_000)
+        shown = f"{minutes // 60:02}:{minutes % 60:02}"
+        return f"{length} from {shown}" + f":{rest / 1_000_000:09.6f}" * (rest > 0)
+
     def facts(self) -> Facts:
         """Return the facts for the fingerprint: of the zone only its name."""
         return {

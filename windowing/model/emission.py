@@ -153,8 +153,8 @@ def check_early(window: Window, early: Early | None) -> None:
     if early is None or window.traits.shows_early:
         return
     msg = (
-        "early rows are for sliding and landmark windows, rows in the order of the log, and "
-        f"sessions, not for {window.kind}: leave early out"
+        "early rows are for sliding, landmark and cumulating windows, rows in the order of the "
+        f"log, and sessions, not for {window.kind}: leave early out"
     )
     raise ValueError(msg)
 
@@ -190,7 +190,7 @@ def check_idle(window: Window, idle_timeout_us: int | None) -> None:
     if idle_timeout_us is None or window.traits.shows_past_silence:
         return
     msg = (
-        "idle_timeout is for windows that no order of records decides: sliding, landmark, sessions "
-        f"in time; not for {window.kind}: leave it out of the source"
+        "idle_timeout is for windows that no order of records decides: sliding, landmark, "
+        f"cumulating, sessions in time; not for {window.kind}: leave it out of the source"
     )
     raise ValueError(msg)

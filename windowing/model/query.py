@@ -102,6 +102,13 @@ class Flow(Protocol):
         """The topic whose lanes alone make rows due by their progress; None: all lanes do."""
 
     @property
+    def revised_by(self) -> tuple[str, ...] | None:
+        """The fields of the key whose rows are revisions of each other, in whatever window.
+
+        None: rows are revisions of each other if window and key are equal.
+        """
+
+    @property
     def by_wall_clock(self) -> bool:
         """Whether rows depend on the machine's clock, and are no function of the log."""
 
@@ -186,6 +193,11 @@ class MostFlows:
     @property
     def waits_for_topic(self) -> str | None:
         """None: rows are due by the progress of all lanes."""
+        return None
+
+    @property
+    def revised_by(self) -> tuple[str, ...] | None:
+        """None: a window of one key is revised."""
         return None
 
     @property

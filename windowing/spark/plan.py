@@ -160,6 +160,7 @@ def emissions(
         query), `dead_letter` or `metric`, for a sink that writes all frames of a batch under its
         id.
     """
+    pipeline = pipeline.keeping_zones()  # workers may have others installed
     plan = plan_of(pipeline)
     stage = partial(_stage, seed=seed or {})
     if isinstance(raw, DataFrame):

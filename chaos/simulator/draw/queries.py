@@ -109,7 +109,7 @@ def draw_query(
     return query
 
 
-COME_AND_GO = ("sliding", "keyed sliding")
+COME_AND_GO = ("sliding", "keyed sliding", "calendar")
 """The classes of windows whose queries may join a stream and leave it."""
 
 

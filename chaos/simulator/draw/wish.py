@@ -10,6 +10,7 @@ KINDS = (
     *("sliding", "keyed sliding", "landmark", "rows in the log's order", "rows by event time"),
     *("slide by tuple", "slide by n", "slide by rank", "session", "session of rows"),
     "cumulate",
+    "calendar",
 )
 """The classes of windows that a query may have."""
 
@@ -36,7 +37,7 @@ AS_THEY_ARRIVE = frozenset({"rows in the log's order", "slide by n", "session of
 NO_UPDATE = frozenset(
     {"rows in the log's order", "rows by event time", "slide by rank", "session of rows"}
 )
-ORDER_FREE = frozenset({"sliding", "keyed sliding", "landmark", "cumulate", "session"})
+ORDER_FREE = frozenset({"sliding", "keyed sliding", "landmark", "cumulate", "calendar", "session"})
 """The built-in classes whose windows do not depend on the order of records."""
 
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from windowing.engine.zones import transitions
-from windowing.model.zones import installed_zone
+from windowing.engine.zones import first_difference, transitions
+from windowing.model.zones import Zone, installed_zone
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 US = timedelta(microseconds=1)
@@ -56,3 +56,34 @@ def test_local_times_are_the_first_that_clocks_show(name: str) -> None:
     for earlier in (3600, 1800, 1200, 7200):
         same = found - earlier * SECOND
         assert (same + zone.offset_at(same) != local).all()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Europe/Berlin", "Europe/Paris"),
+        ("Europe/Lisbon", "Europe/London"),
+        ("America/Sao_Paulo", "America/Bahia"),
+        ("Africa/Cairo", "Asia/Beirut"),
+    ],
+)
+def test_the_first_difference_of_two_tables(one: str, other: str) -> None:
+    zones = installed_zone(one), installed_zone(other)
+    found = first_difference(*zones)
+    assert found is not None
+    instant, *offsets = found
+
+    def by_python(us: int) -> list[int]:
+        moment = EPOCH + us * US
+        return [(moment.astimezone(zone.info).utcoffset() or US * 0) // US for zone in zones]
+
+    assert by_python(instant) == offsets
+    earlier = range(int(datetime(1800, 1, 1, tzinfo=UTC).timestamp()), instant // SECOND, 43_200)
+    assert all(ours == theirs for ours, theirs in (by_python(at * SECOND) for at in earlier))
+
+
+def test_tables_that_are_written_differently_are_alike() -> None:
+    """As those of another compiler, which spells out what a rule says."""
+    berlin, copenhagen = installed_zone("Europe/Berlin"), installed_zone("Europe/Copenhagen")
+    assert first_difference(berlin, copenhagen) is None
+    assert first_difference(berlin, Zone(berlin.name, berlin.table + b"\0")) is None

@@ -7,23 +7,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from deltalake import DeltaTable
 from typer.testing import CliRunner
 
+from chaos.readers.log import read_events
+from chaos.verdict.verify import verify as verify_output
 from infra import elsewhere
 from infra.layout import STATE_DIR_VARIABLE
 from jobs import runs
 from jobs.runs.attempts import Attempt
+from jobs.runs.folder import read_run
+from slackwater.judged import JudgedOutput
 from slackwater.main import app
 from tests.unit.life.machine import BAD, FILE, GOOD
 from tests.unit.life.pretended import PretendedCluster
 from windowing.engine.reading.batches import batches, checked
-from windowing.model import load_pipeline
+from windowing.model import load_pipeline, zones
+from windowing.model.lengths import instant_us
 from windowing.model.source import Source
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import tagged
@@ -320,3 +326,84 @@ def test_verify_goes_on_from_the_last_verification(
     desk.events.write_text(desk.events.read_text().replace('"v": 99}', '"v": 98}'))
     said = desk.call("verify", desk.file, "--since", "last", code=2)
     assert "no longer has the record at offset 99" in said
+
+
+_BERLIN: Final = (b"CET-1CEST,M3.5.0,M10.5.0/3", b"CET-1")
+"""What makes a table of Berlin one in which clocks stay as they are, from 1996 on."""
+_TOKYO: Final = (b"JST-9", b"JST-10")
+
+
+@contextmanager
+def older_tables() -> Iterator[None]:
+    """What is submitted inside of the block is begun by other tables of two zones."""
+    installed, other = zones.installed_zone, {"Europe/Berlin": _BERLIN, "Asia/Tokyo": _TOKYO}
+
+    def found(name: str) -> zones.Zone:
+        zone = installed(name)
+        return zones.Zone(name, zone.table.replace(*other[name]) if name in other else zone.table)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(zones, "installed_zone", found)
+        yield
+
+
+def local_times(desk: Desk) -> None:
+    """Times are local ones of Berlin, and an expression asks for hours in Tokyo."""
+    desk.edit("unit: us", 'unit: {text: "%Y-%m-%d %H:%M:%S", zone: Europe/Berlin}')
+    desk.edit("{v: int}", "{v: int, t: timestamp}")
+    desk.edit("n: count", "n: count, h: \"max(extract(hour FROM t, 'Asia/Tokyo'))\"")
+    lines = [json.loads(line) for line in desk.events.read_text().splitlines()]
+    for at, line in enumerate(lines):
+        time = f"2027-07-01 12:{at // 60:02}:{at % 60:02}"
+        line["value"] |= {"ts": time, "t": time}
+    desk.events.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def test_a_run_is_computed_and_judged_by_the_tables_that_it_began_with(desk: Desk) -> None:
+    from chaos.readers.catalogue import read_output
+
+    local_times(desk)
+    with older_tables():
+        run = desk.submit("r1")
+    write_tables(run, desk.events)
+    rows = [json.loads(line) for _, line in read_output(run.own_pipeline(), run.table, "r1").rows]
+    noon = instant_us("2027-07-01T11:00:00Z")  # which is 10:00 in UTC by the installed table
+    assert min(row["window_start"] for row in rows) == noon
+    assert {row["values"]["h"] for row in rows} == {21}
+    said = desk.call("verify", desk.file, "--input", desk.events)
+    assert "lost 0, duplicated 0, differing 0" in said
+    assert "differs now" not in said, "the file is the run's, whatever is installed"
+    # By the installed tables, they would be the rows of other windows.
+    today = JudgedOutput(load_pipeline(desk.file), "r1", run)
+    found = read_output(today.pipeline, run.table, "r1")
+    log = list(read_events(desk.events, today.pipeline.source))
+    assert not verify_output(today.pipeline, log, found).ok
+
+
+def test_a_run_keeps_its_tables_and_a_new_run_takes_those_installed(desk: Desk) -> None:
+    local_times(desk)
+    with older_tables():
+        first = desk.submit("r1")
+    began = first.own_pipeline().zone_tables
+    desk.call("stop", desk.file)
+    desk.call("submit", desk.file, "--run", "r1")
+    assert read_run(first.folder).own_pipeline().zone_tables == began
+    second = desk.submit("r2").own_pipeline()
+    assert second.zone_tables == dict(load_pipeline(desk.file).zones) != began
+
+
+def test_validate_names_the_zones_that_the_live_run_knows_otherwise(desk: Desk) -> None:
+    local_times(desk)
+    assert "note:" not in desk.call("validate", desk.file)
+    with older_tables():
+        desk.submit("r1")
+    said = " ".join(desk.call("validate", desk.file).split())
+    for one in (
+        "zone Asia/Tokyo: run r1 goes by the table that it began with, and the installed one "
+        "differs from 1951-09-08T15:00:00Z on: +10:00 in the run, +09:00 installed",
+        "zone Europe/Berlin: run r1 goes by the table that it began with, and the installed one "
+        "differs from 1996-03-31T01:00:00Z on: +01:00 in the run, +02:00 installed",
+    ):
+        assert one in said
+    desk.submit("r2")
+    assert "note:" not in desk.call("validate", desk.file)

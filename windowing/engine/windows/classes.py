@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import polars as pl
 
@@ -24,7 +24,8 @@ from windowing.engine.rows.join_part import PolicyJoinShardPart
 from windowing.engine.wids import Numbering
 from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
-from windowing.engine.windows.cumulate import CumulateShardPart, CumulatingGrid
+from windowing.engine.windows.calendar import CalendarNumbering
+from windowing.engine.windows.cumulate import CumulateShardPart, numbering_of
 from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart, equal_columns
 from windowing.engine.windows.own_numbering import OwnNumbering
@@ -38,6 +39,7 @@ from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.query import JoinQuery
 from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.calendar import CalendarWindow
 from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.own import OwnWindow, missing_plugin
@@ -64,6 +66,7 @@ class Parts:
         shard: the same for a shard's part.
         evaluation: what the two do together, and why.
         extents: give start and end of each row that a shard's part made.
+        numbering: of windows that follow from values; None: that of the window language.
         settles: whether the lane's part can read chunks apart, as
             `windowing.engine.windows.part.Settles` says.
         numbering: of windows that follow from a record's value, where a join may have them.
@@ -176,6 +179,18 @@ def _of_rows(window: Window) -> Parts:
     return Parts(SlidingLanePart, numbered_part(window), evaluation.NUMBERED, extents)
 
 
+def _of_calendars(window: Window) -> Parts:
+    numbering = CalendarNumbering(cast("CalendarWindow", window))
+    return Parts(
+        partial(SlidingLanePart, numbering=numbering),
+        partial(SlidingShardPart, numbering=numbering),
+        evaluation.SLICES,
+        numbering.extents,
+        settles=True,
+        numbering=numbering,
+    )
+
+
 def _of_sessions(window: Window) -> Parts:
     what = "rows of other keys" if window.traits.counts_arrivals else "time"
     extents = partial(drawn_extents, window)
@@ -212,14 +227,14 @@ def _alike(
 
 
 def _cumulating(window: Window) -> Parts:
-    assert isinstance(window, Cumulate)  # noqa: S101 - of no other kind
-    numbering = CumulatingGrid.of(window)
+    numbering = numbering_of(cast("Cumulate", window))
     return Parts(
         partial(SlidingLanePart, numbering=numbering),
         partial(CumulateShardPart, numbering=numbering),
         evaluation.PERIODS,
         _numbered_by(numbering),
         settles=True,
+        numbering=numbering,
     )
 
 
@@ -227,6 +242,7 @@ _DEFINED = partial(_alike, AtRecordsLanePart, AtRecordsShardPart)
 
 for _kind, _parts in {
     Sliding.kind: _alike(SlidingLanePart, SlidingShardPart, evaluation.SLICES, settles=True),
+    CalendarWindow.kind: _of_calendars,
     Landmark.kind: _alike(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, settles=True),
     Cumulate.kind: _cumulating,
     RowWindow.kind: _of_rows,

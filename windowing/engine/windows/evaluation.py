@@ -121,8 +121,8 @@ CUMULATIVE = Evaluation(
 )
 PERIODS = Evaluation(
     way="slices, as of sliding windows with this slide, pre-aggregated in the lane; a window is the "
-    "one before it and its slice, from the beginning of each period on",
-    because="a slice is in all later windows of its period: nothing is kept or merged per window",
+    "one before it in its period, and its slice",
+    because="a slice is in all later windows of its period, so nothing is kept per window",
     keeps=Keeps.PARTIALS,
     counted="slices of windows that can still change, and the sum of those before in the period",
     estimate=_slices_of_periods,

@@ -66,7 +66,10 @@ class SlidingShardPart:
         self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
     ) -> None:
         self._query, self._numbering = query, numbering or wids.grid(query.window)
-        self._active, activity = ActiveWindows.of(query.window), query.window.active
+        self._active, activity = (
+            ActiveWindows.of(query.window, self._numbering),
+            query.window.active,
+        )
         self._lacking = activity is not None and bool(activity.lacking)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._results = Results(query, self._accumulators)

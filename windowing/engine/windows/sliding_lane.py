@@ -99,8 +99,8 @@ class SlidingLanePart:
     ) -> None:
         self._query, self._source = query, pipeline.source
         self._numbering = numbering or wids.grid(query.window)
-        self._active = ActiveWindows.of(query.window)
-        self._lanes = ActiveLanes.of(query.window, pipeline.source)
+        self._active = ActiveWindows.of(query.window, self._numbering)
+        self._lanes = ActiveLanes.of(query.window, pipeline.source, self._numbering)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys, self.route = key_columns(query), route(query, pipeline.source)
 

@@ -253,9 +253,8 @@ class _Checker:
             self._no_number(call, call.arguments[0], type_)
         if type_.kind != "decimal" or call.function in ("negate", "abs"):
             return type_
-        places = call.detail[0] if call.function == "round" else 0
-        scale = min(max(int(places), 0), type_.scale)
-        grows = scale < type_.scale or int(places) < 0
+        scale = min(max(call.places, 0), type_.scale)
+        grows = scale < type_.scale or call.places < 0
         digits = type_.precision - type_.scale + scale + grows
         return FieldType("decimal", type_.nullable, min(digits, PRECISION_MAX), scale)
 

@@ -61,6 +61,12 @@ class Call:
     to: FieldType | None = None
     at: int = field(default=0, compare=False)
 
+    @property
+    def places(self) -> int:
+        """To how many digits behind the point `round` rounds; of other functions 0."""
+        first = self.detail[0] if self.function == "round" else 0
+        return first if isinstance(first, int) else 0
+
 
 Expression = Constant | Name | Call
 

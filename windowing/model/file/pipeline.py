@@ -37,7 +37,7 @@ from windowing.model.query import Flow, Query, QueryFile
 from windowing.model.sinks import Sink
 from windowing.model.source import Source
 from windowing.model.windows.window import ROW_NUM, Window
-from windowing.model.zones import Zone
+from windowing.model.zones import Zone, utc
 
 F = TypeVar("F", bound=Flow)
 
@@ -120,12 +120,34 @@ class Pipeline(Declared):
         if self.destination.layout == "one":
             check_one_table(flows, self.source.fields)
         conflicts = _CONFLICTS.validate_python(document.get("conflicts", {}))
-        after = self.model_copy(update={"query_files": files, "conflicts": conflicts})
+        update = {"query_files": files, "conflicts": conflicts}
+        if {*zones} > {*self._named}:
+            update["zone_tables"] = tables = _lasting({**zones, **self.zone_tables})
+            document = {**document, "zones": _spelled(tables)}
+        after = self.model_copy(update=update)
         for name in ("flows", "tables", "fingerprint", "earlier", "log_places"):
             after.__dict__.pop(name, None)
         after.__dict__["flows"] = tuple(flows)
         after._text, after._document, after._named = None, document, zones
         return after
+
+    def keeping_zones(self, kept: Mapping[str, Zone] | None = None) -> Pipeline:
+        """Return the pipeline with the tables of its zones in its text, as runs have it.
+
+        Args:
+            kept: tables to go by; of other zones it keeps those that it was read by.
+        """
+        tables = _lasting({**self._named, **self.zone_tables, **(kept or {})})
+        if tables == self.zone_tables:
+            return self
+        document = {**self.document, "zones": _spelled(tables)}
+        text = f"{self.text.rstrip()}\n{spell({'zones': document['zones']})}"
+        try:
+            is_read_so = "zones" not in self.document and load(text) == document
+        except PipelineError:
+            is_read_so = False
+        # Where it can, it keeps its comments and its lines.
+        return parse_pipeline(text if is_read_so else spell(document))
 
     @cached_property
     def tables(self) -> dict[str, tuple[Flow, ...]]:
@@ -218,6 +240,15 @@ class Pipeline(Declared):
         source, _ = self.source.place(number)
         keys = [flow.record_key(source.topic) for flow in self.flows if not flow.begins_later]
         return frozenset(field for key in keys for field in key)
+
+
+def _lasting(zones: Mapping[str, Zone]) -> dict[str, Zone]:
+    """Return the zones whose tables can ever be others."""
+    return {name: zone for name, zone in sorted(zones.items()) if zone != utc()}
+
+
+def _spelled(tables: Mapping[str, Zone]) -> dict[str, str]:
+    return {name: zone.spelled for name, zone in tables.items()}
 
 
 _NAMED_QUERY = TypeAdapter(dict[QueryName, QueryFile], config={"defer_build": True})

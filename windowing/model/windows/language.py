@@ -1,8 +1,8 @@
 """The window language: parse text or a mapping into clauses, or fail with a code.
 
 Source: Li et al., "Semantics and Evaluation Techniques for Window Aggregates in Data Streams",
-SIGMOD 2005, section 3; the spelling, LANDMARK, CUMULATE, ORIGIN, ORDER, ALIGN and the codes are ours. SESSION
-is the dynamic window of SAMZA-552.
+SIGMOD 2005, section 3; the spelling, LANDMARK, CUMULATE, ORIGIN, ZONE, ORDER, ALIGN and the codes
+are ours. SESSION is the dynamic window of SAMZA-552.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from windowing.model.errors import WindowError, meant_or_known
 from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, instant_us, parse_length
 from windowing.model.paths import PATH, named
 from windowing.model.windows.window import ROW_NUM, Align
+from windowing.model.zones import Zone, zone_named
 
 AttributeType = Literal["time", "number", "text", "rows"]
 
 CLAUSES = (
     *("RANGE", "SLIDE", "WATTR", "RATTR", "SATTR", "PATTR", "ORIGIN", "ORDER", "ALIGN", "SESSION"),
+    "ZONE",
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TOKEN = re.compile(rf"{_DATE.pattern}[^\s,]*|[+-]?[0-9]+(?:\.[0-9]+)?|{PATH}|[()]|[^\s,]")
@@ -46,6 +48,7 @@ class Clauses:
     order: str | None = None
     align: str | None = None
     session: Length | None = None
+    zone: Zone | None = None
     gaps: tuple[tuple[int | str, Length], ...] = ()
 
 
@@ -115,7 +118,10 @@ def _read_text(text: str) -> Clauses:
             raise _syntax(text, f"{token!r} stands before the first clause{hint}")
         else:
             current.append(token)
-    return _clauses({name: " ".join(words) for name, words in values.items()}, text)
+    # Names of zones have no blanks, but signs that stand for themselves.
+    between = {"ZONE": ""}
+    joined = {name: between.get(name, " ").join(words) for name, words in values.items()}
+    return _clauses(joined, text)
 
 
 def _read_fields(fields: Mapping[str, object]) -> Clauses:
@@ -150,7 +156,7 @@ def _clauses(values: Mapping[str, str], source: object) -> Clauses:
         if name not in values:
             return None
         try:
-            return parse_length(values[name][len(after) :])
+            return parse_length(values[name][len(after) :], calendar="ZONE" in values)
         except ValueError as error:
             raise _syntax(source, f"{name}: {error}") from None
 
@@ -184,6 +190,7 @@ def _clauses(values: Mapping[str, str], source: object) -> Clauses:
         order=_read_order(values["ORDER"], source) if "ORDER" in values else None,
         align=_read_align(values["ALIGN"], source) if "ALIGN" in values else None,
         session=length("SESSION"),
+        zone=_read_zone(values["ZONE"]) if "ZONE" in values else None,
     )
 
 
@@ -206,6 +213,13 @@ def _read_align(text: str, source: object) -> str:
     if text.lower() not in ("start", "end"):
         raise _syntax(source, f"ALIGN: {text!r} is neither start nor end")
     return text.lower()
+
+
+def _read_zone(text: str) -> Zone:
+    try:
+        return zone_named(text)
+    except ValueError as error:
+        raise WindowError("E_ZONE", f"ZONE: {error}") from None
 
 
 def _attribute_name(name: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from windowing.model.errors import WindowError
 from windowing.model.lengths import Length
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.calendar import CalendarWindow
 from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.language import (
@@ -37,10 +38,10 @@ _LANGUAGE: tuple[Callable[[ResolvedClauses], Window | None], ...] = (
     *(Cumulate.of, RowWindow.of, Sliding.of, Landmark.of),
     *(SlideByRank.of, SlideByTuple.of, SlideByN.of),
 )
-"""Classes to try in this order; sessions have separate rules."""
+"""Classes to try in this order; sessions and local time have separate rules."""
 
 CLASSES: tuple[type[Any], ...] = (
-    *(Sliding, Landmark, Cumulate, RowWindow),
+    *(Sliding, CalendarWindow, Landmark, Cumulate, RowWindow),
     *(SlideByTuple, SlideByN, SlideByRank, Session),
 )
 """All classes that the window language spells."""
@@ -89,6 +90,9 @@ def _judge(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[st
     ranged = c.wattr or c.rattr or ""
     _check_clauses(c, ranged, types, group_by)
     kind = types[ranged]
+    if c.zone is not None:
+        local = Cumulate if c.cumulate else CalendarWindow
+        return local.of_zone(c, c.zone, kind)
     sliding = kind if c.wattr else "rows"
     for clause, length, of in (("RANGE", c.range_, kind), ("SLIDE", c.slide, sliding)):
         check_unit(clause, length, of)

@@ -28,6 +28,7 @@ class Ends(Enum):
 
     Attributes:
         SLIDES: one slide apart, along an attribute of the records.
+        CALENDAR: at local times of day, some days or months apart.
         ROWS: one slide apart, in row numbers.
         AT_RECORDS: at positions of records, which are the windows' ids; inclusive.
         NUMBERED: along an attribute of the records, as the class computes from a window's number.
@@ -35,6 +36,7 @@ class Ends(Enum):
     """
 
     SLIDES = "slides"
+    CALENDAR = "calendar"
     ROWS = "rows"
     AT_RECORDS = "at records"
     NUMBERED = "numbered"
@@ -72,7 +74,7 @@ class Traits:
     @property
     def follow_on(self) -> bool:
         """Whether a window's number gives the next window, whatever the records."""
-        return self.on_grid or self.ends is Ends.NUMBERED
+        return self.on_grid or self.ends in (Ends.CALENDAR, Ends.NUMBERED)
 
     @property
     def pictured(self) -> bool:

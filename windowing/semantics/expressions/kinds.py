@@ -55,7 +55,7 @@ def typed(expression: Expression, types: Mapping[str, FieldType]) -> Typed | Non
         return first
     if call in ("floor", "ceil", "round"):
         assert first is not None  # noqa: S101 - else it was returned
-        return Typed("decimal", max(0, min(first.scale, int((*expression.detail, 0)[0]))))
+        return Typed("decimal", max(0, min(first.scale, expression.places)))
     return _of_arithmetic(expression, first, typed(arguments[1], types))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -132,12 +132,16 @@ class ExtentDefinition(WindowDefinition, ABC):
             return end <= unit.final
         return end <= unit.furthest or self.extent(before)[1] <= unit.newest
 
-    def called(self, wid: int, unit: Unit, has_records: Callable[[int], bool]) -> Iterator[int]:
-        """Yield the windows that are sent without records because of one that has some."""
+    def called(self, wid: int, unit: Unit, filled: Container[int]) -> Iterator[int]:
+        """Yield the windows that are sent without records because of one that has some.
+
+        Args:
+            filled: the windows that have some.
+        """
         before = wid
         for _ in range(self.query.empty_after):
             behind = self.next(before)
-            if has_records(behind) or not self.exists(behind):
+            if behind in filled or not self.exists(behind):
                 return
             # A window whose end no time can be never ends.
             if self.extent(behind)[1] >= INT64_MAX or not self.ended(behind, before, unit):
@@ -166,10 +170,14 @@ class ExtentDefinition(WindowDefinition, ABC):
         """Add the windows that are sent without records, or mark them."""
         if not self.query.empty_after:
             return
-        filled = {window for window, content in contents.items() if content.on_time}
-        for wid, group in filled:
-            for one in self.called(wid, unit, lambda other, of=group: (other, of) in filled):
-                contents[one, group].called = True
+        filled: dict[Key, set[int]] = defaultdict(set)
+        for (wid, group), content in contents.items():
+            if content.on_time:
+                filled[group].add(wid)
+        for group, wids in filled.items():
+            for wid in wids:
+                for one in self.called(wid, unit, wids):
+                    contents[one, group].called = True
 
     def _shown(
         self, unit: Unit, wid: int, group: Key, content: _Content

@@ -17,6 +17,7 @@ from windowing.model.expressions.parse import DEPTH_MAX, NODES_MAX, parse_expres
 from windowing.model.expressions.tree import Call, Constant, Expression, Name, names_in
 from windowing.model.paths import spelled
 from windowing.model.types import FieldType, parse_field_type
+from windowing.model.zones import utc
 
 TYPES = {kind[0]: FieldType(kind) for kind in KINDS if kind != "decimal"}
 TYPES["m"] = parse_field_type("decimal(12,2)")
@@ -52,7 +53,7 @@ def shape(node: Expression) -> Any:
         ("CASE a WHEN 1 THEN b END", ("case", ("=", "<a>", 1), "<b>", None)),
         ("t - INTERVAL '2 hours'", ("add_interval", "<t>", -7_200_000_000)),
         ("EXTRACT(hour FROM t + INTERVAL '1 day')", None),
-        ("extract(Hour from t, 'UTC')", ("extract", "<t>", "hour", "UTC")),
+        ("extract(Hour from t, 'UTC')", ("extract", "<t>", "hour", utc())),
         ("round(a)", ("round", "<a>", 0)),
         ("cast(a AS Decimal( 5 , 2 ))", ("cast", "<a>", "decimal(5,2)")),
         ('items[0]."a.b".end', '<items[0]."a.b".end>'),

@@ -210,7 +210,7 @@ def _sized(program: Program, call: Call, arguments: list[Node]) -> Node:
 def _rounded(program: Program, call: Call, arguments: list[Node]) -> Node:
     """`floor(x)`, `ceil(x)`, `round(x, n)`."""
     [node], name = arguments, call.function
-    places = int(call.detail[0]) if call.detail else 0
+    places = call.places
     if node.type is None:
         return node
     if node.type == FLOAT:
