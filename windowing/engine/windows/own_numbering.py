@@ -6,9 +6,9 @@ a window that is left out makes rows that are short of records and do not show i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from windowing.engine.windows.part import Scan
 from windowing.model.registry import PluginError
 from windowing.model.source import Source
 from windowing.model.user.user_code import raisable, words
+
+T = TypeVar("T")
 
 
 class NumberingError(PluginError):
@@ -44,15 +46,15 @@ class OwnNumbering(Numbering):
 
     def open_from(self, instants: Ints) -> Ints:
         """Return the first window that has not ended by each instant."""
-        return self._asked("open_from", instants)
+        return self._asked(self._own.open_from, instants)
 
     def last(self, values: Ints) -> Ints:
         """Return the last window whose extent holds each value."""
-        return self._asked("last", values)
+        return self._asked(self._own.last, values)
 
     def ends(self, windows: Ints) -> Ints:
         """Return the end of each window."""
-        return self._asked("ends", windows)
+        return self._asked(self._own.ends, windows)
 
     def bounds(self, wid: int) -> tuple[int, int]:
         """Return start and end of one window."""
@@ -63,26 +65,25 @@ class OwnNumbering(Numbering):
 
     def first(self, values: Ints) -> Ints:
         """Return the first window whose extent may hold each value."""
-        return self._asked("first", values)
+        return self._asked(self._own.first, values)
 
     def outside(self, values: Ints) -> Flags:
         """Return which values lie before all windows."""
-        return self._asked("outside", values)
+        return self._asked(self._own.outside, values)
 
     def after(self, windows: Ints, count: int) -> Ints:
         """Return the window that comes `count` windows after each."""
-        return self._asked("after", windows, count)
+        return self._asked(self._own.after, windows, count)
 
     def exist(self, windows: Ints) -> Flags:
         """Return which numbers windows have."""
-        return self._asked("exist", windows)
+        return self._asked(self._own.exist, windows)
 
     def ended_by(self, progress: Ints) -> Ints:
         """Return the last window that has ended at a progress."""
-        return self._asked("ended_by", progress)
+        return self._asked(self._own.ended_by, progress)
 
-    def _asked(self, method: str, numbers: Ints, *more: int) -> Any:
-        ask = getattr(self._own, method)
+    def _asked(self, ask: Callable[..., T], numbers: Ints, *more: int) -> T:
         try:
             return ask(numbers, *more)
         except raisable() as error:
@@ -90,9 +91,9 @@ class OwnNumbering(Numbering):
                 try:
                     ask(np.array([one]), *more)
                 except raisable() as own:
-                    raise self._failure(method, int(one), own) from own
+                    raise self._failure(ask.__name__, int(one), own) from own
             # It takes each of them alone.
-            raise self._failure(method, int(numbers[0]), error) from error
+            raise self._failure(ask.__name__, int(numbers[0]), error) from error
 
     def _failure(self, method: str, number: int, error: BaseException) -> NumberingError:
         msg = f"window {self._kind}: {method} failed for {number}: {words(error)}"
