@@ -20,6 +20,7 @@ from windowing.model.registry import PLUGINS_VARIABLE, PluginError
 from windowing.model.rows import row_line
 from windowing.runtime.local import Output, run
 from windowing.semantics import evaluate
+from windowing.semantics.lanes import Lane
 
 TEXT = """
 name: levels
@@ -99,6 +100,14 @@ def test_a_generator_that_raises_is_named_with_the_record(
     said = "s/0, offset 13: its generator of progress failed: LookupError: a seiche"
     with pytest.raises(PluginError, match=said):
         run(parse_pipeline(TEXT), batches())
+
+    def sunk(self: Lane, value: int, fields: Any, *, seen: bool) -> None:
+        if value == 12:
+            raise LookupError("a seiche")
+
+    monkeypatch.setattr(Lane, "record", sunk)
+    with pytest.raises(PluginError, match=said):
+        evaluate(parse_pipeline(TEXT), log())  # type: ignore[arg-type]
 
 
 def test_the_simulator_runs_them(tidepool: Path, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from windowing.model import PipelineError, WindowError, parse_pipeline
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.registry import PluginError
 from windowing.model.windows.registry import window
+from windowing.semantics import evaluate
 from windowing.semantics.windows.classes import definition_of
 
 TEXT = """\
@@ -168,6 +169,26 @@ def test_a_numbering_that_raises_is_named_with_the_record(
     said = rf"t/0, offset 2: window months: \w+ failed for {us(LOG[2])}: LookupError: no such"
     with pytest.raises(PluginError, match=said):
         run(pipeline, [{0: records()}], fused=fused)
+
+
+def test_a_definition_that_raises_is_named_with_the_record(
+    tidepool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = parse_pipeline(TEXT)
+    definition = type(definition_of(pipeline.flows[0]))
+    whole = definition.wids
+
+    def brittle(self: Any, value: int) -> range:
+        if value == us(LOG[2]):
+            raise LookupError("no such month")
+        return whole(self, value)
+
+    monkeypatch.setattr(definition, "wids", brittle)
+    values = enumerate(records().values)
+    log = [Entry("t", 0, offset, value, None, None) for offset, value in values]
+    said = rf"t/0, offset 2: window months: wids failed for {us(LOG[2])}: LookupError: no such"
+    with pytest.raises(PluginError, match=said):
+        evaluate(pipeline, log)
 
 
 def test_a_window_without_parts_cannot_run(tidepool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
