@@ -8,7 +8,7 @@ SPREAD := --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-flink setup-mutants setup-yarn test-yarn lock fmt lint type test test-unit checks test-dags test-jvm test-spark test-stack test-live test-airflow test-chaos nightly docs test-containers test-ui demo up down status clean bench coverage
+.PHONY: help setup setup-flink setup-mutants setup-yarn test-yarn lock fmt lint type test test-unit checks test-dags test-jvm test-spark test-stack test-live test-airflow test-chaos nightly docs images test-containers test-ui demo up down status clean bench coverage
 
 help:  ## show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,9 +88,11 @@ docs: setup  ## write what is written by commands: docs/commands.md, and which e
 	@$(VENV)/python -m typer slackwater.main utils docs --name slackwater --title Commands > docs/commands.md
 	@$(VENV)/slackwater chaos nightly --page
 
-# An engine that answers is used and left alone; one that was started for the tests is stopped.
-test-containers: setup  ## of tier 3: tests in containers; installs and starts a Docker engine where it may
+images: setup  ## what test-containers needs: a Docker engine, installed and started where that is allowed, and images
 	@if $(VENV)/python -m infra.containers start; then infra/images/build kafka postgres spark; fi
+
+# An engine that answers is used and left alone; one that was started for the tests is stopped.
+test-containers: images  ## of tier 3: tests in containers
 	@$(VENV)/python -m pytest tests/stack/containers; code=$$?; \
 	  $(VENV)/python -m infra.containers stop; exit $$code
 

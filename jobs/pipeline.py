@@ -38,6 +38,7 @@ from windowing.engine.changes import QueriesChanged, after_all
 from windowing.files.places import is_remote
 from windowing.model import Pipeline, PipelineError, load_pipeline
 from windowing.model.control import ControlKeyError
+from windowing.model.fates import before_windows, names
 from windowing.model.file.yaml_lines import RUN_LIMITS
 from windowing.model.registry import PluginError
 from windowing.model.run_errors import SecondDriver, UndeclaredPartition, WindowingError
@@ -139,7 +140,9 @@ def _updater(order: JobOrder, pipeline: Pipeline) -> Updater | None:
     """Return what updates the counts of the run's Delta tables; None: its sink has others."""
     if not pipeline.destination.rules.in_folder:
         return None
-    return Updater(order.folder, order.checkpoint, order.tables, order.run, [*pipeline.tables])
+    fates = names(before_windows(pipeline.source.fates))
+    of_results = [*pipeline.tables]
+    return Updater(order.folder, order.checkpoint, order.tables, order.run, of_results, fates)
 
 
 def main(argv: list[str]) -> int:

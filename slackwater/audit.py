@@ -14,7 +14,7 @@ import typer
 
 from slackwater.console import FAILED, PASSED, bar, err, plain, say, tell
 from slackwater.noted import tell_of_file
-from slackwater.options import PipelineFile
+from slackwater.options import As, PipelineFile, check_of_file
 
 if TYPE_CHECKING:
     from chaos.audit.verdict import Audit
@@ -40,7 +40,9 @@ Output = Annotated[
 ]
 Input = Annotated[
     Path | None,
-    typer.Option("--input", metavar="FILE", help="What it read: EVENTS.jsonl, as it arrived."),
+    typer.Option(
+        "--input", metavar="FILE", help="What it read: EVENTS.jsonl, as it arrived; or see --as."
+    ),
 ]
 Start = Annotated[
     str | None,
@@ -60,6 +62,7 @@ def audit(
     like: Like,
     output: Output,
     input_: Input = None,
+    as_: As = None,
     topic: Annotated[
         bool, typer.Option("--topic", help="What it read: the pipeline's topic.")
     ] = False,
@@ -90,10 +93,11 @@ def audit(
     if topic == (input_ is not None):
         msg = "say what the engine has read, once: --topic or --input EVENTS.jsonl"
         raise typer.BadParameter(msg)
+    check_of_file(input_, as_, end=False)
     job = Job.of(like, load_pipeline(pipeline), query)
     written = read_written(output, job, start)
     with bar(f"audit {job.query.name}") as progress:
-        log = Log(job.pipeline.source, input_, bootstrap, None)
+        log = Log(job.pipeline.source, input_, bootstrap, None, rows_of=as_)
         read = progress.track(log, task_id=progress.task_ids[0])
         together = reads is Reads.together
         known = _in_order(read, together=together) if topic else read

@@ -17,7 +17,7 @@ import typer
 
 from slackwater.console import USAGE, bar, complain, say, tell
 from slackwater.noted import TraceNotes, tell_notes, tell_of_recording, tell_redelivered
-from slackwater.options import End, PipelineFile, broker
+from slackwater.options import As, End, PipelineFile, broker, check_of_file
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _delays(max_delay: str | None, min_delay: str | None, skew: str | None) -> D
 
 
 def _tell_beat(spec: Pipeline, beat: Beat) -> None:
-    lane = spec.source.lane(beat.partition)
+    lane = spec.source.lane(beat.lane)
     silent = "always" if beat.silent_us is None else f"for {beat.silent_us / 1e6:.1f} s"
     say(f"{lane}: silent {silent}; nothing below {_instant(beat.bound_us)} follows: {beat.control}")
     sys.stdout.flush()
@@ -134,6 +134,7 @@ def punctuate(
         Path | None,
         typer.Option(metavar="EVENTS.jsonl", help="Where to write the log, with --input."),
     ] = None,
+    as_: As = None,
     topic: FromTopic = False,
     to: Annotated[
         str | None, typer.Option(metavar="TOPIC", help="An empty or new topic, with --topic.")
@@ -160,9 +161,16 @@ def punctuate(
     if (input_ is None) != (output is None) or topic != (to is not None) or topic == bool(input_):
         complain("give --input FILE and --output FILE, or --topic and --to TOPIC")
         raise typer.Exit(USAGE)
+    check_of_file(input_, as_, end=False)
     check_places({"--output": output}, {"the pipeline": pipeline, "--input": input_})
     check_believed(spec)
-    log = _Log(spec, input_, bootstrap)
+    if to is not None and len(spec.source.parts) > 1:
+        complain(
+            f"--to {to}: one topic has no room for the lanes of several: write events, with "
+            "--input FILE and --output FILE, where `slackwater record` has made FILE"
+        )
+        raise typer.Exit(USAGE)
+    log = _Log(spec, input_, bootstrap, rows_of=as_)
     step_us = step_of(spec) if every is None else _length_us("--every", every, minimum_us=1)
     with bar("reading") as shown:
         recording = record(spec, shown.track(log.read(), task_id=shown.task_ids[0]))
@@ -172,11 +180,11 @@ def punctuate(
     with bar("writing", recording.length + count + len(ended)) as shown:
         task = shown.task_ids[0]
         if output is not None:
-            written = punctuated(log.read(), stops, spec.source.topic, ended)
+            written = punctuated(spec.source, log.read(), stops, ended)
             write_events(output, written, lambda done: shown.update(task, completed=done))
         else:
             assert to is not None  # noqa: S101 - asked above
-            written = punctuated(log.read(), stops, to, ended)
+            written = punctuated(spec.source, log.read(), stops, ended)
             _send(spec, log.bootstrap, to, written, lambda done: shown.update(task, completed=done))
     say(f"{recording.length} records, {count} bounds, {len(ended)} ends written to {output or to}")
     tell_redelivered(log.order)
@@ -188,13 +196,19 @@ def _send(
 ) -> None:
     from jobs.brokers.producing import send_all
     from jobs.brokers.topics import TopicError, create_topic, end_offsets
+    from windowing.model.metadata import metadata_of
 
     create_topic(bootstrap, to, spec.source.partitions)
     if any(end_offsets(bootstrap, to).values()):
         msg = f"topic {to!r} holds records already: name another one"
         raise TopicError(msg)
     messages = (
-        (entry.partition, entry.value if entry.control is None else b"", entry.control)
+        (
+            entry.partition,
+            entry.value if entry.control is None else b"",
+            entry.control,
+            metadata_of(entry),
+        )
         for entry in log
     )
     send_all(bootstrap, to, messages, progress)
@@ -203,6 +217,7 @@ def _send(
 def tune(
     pipeline: PipelineFile,
     input_: Input = None,
+    as_: As = None,
     topic: FromTopic = False,
     late: Annotated[
         str | None,
@@ -235,8 +250,9 @@ def tune(
     if topic == (input_ is not None):
         complain("give the log as --topic or as --input FILE, one of them")
         raise typer.Exit(USAGE)
+    check_of_file(input_, as_, end=False)
     check_picture("--png", png, {"the pipeline": pipeline, "--input": input_})
-    log = _Log(spec, input_, bootstrap)
+    log = _Log(spec, input_, bootstrap, rows_of=as_)
     with bar("reading") as shown:
         recording = record(spec, shown.track(log.read(), task_id=shown.task_ids[0]))
     with bar("weighing slacks") as shown:
@@ -308,11 +324,15 @@ def _cost_line(cost: Cost) -> str:
 def trace(
     pipeline: PipelineFile,
     input_: Annotated[
-        Path, typer.Option("--input", metavar="EVENTS.jsonl", help="The log, one event per line.")
+        Path,
+        typer.Option(
+            "--input", metavar="EVENTS.jsonl", help="The log, one event per line; or see --as."
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option(metavar="TRACE.jsonl", help="Default: standard output.")
     ] = None,
+    as_: As = None,
     end: End = False,
 ) -> None:
     """Print a JSON line for each record: its windows, lateness, and what it closed."""
@@ -323,7 +343,7 @@ def trace(
     spec = load_single(pipeline)
     told = TraceNotes(spec)
     with bar("tracing") as shown, _opened(output) as file:
-        log = _Log(spec, input_, None, ended=end).read(again=True)
+        log = _Log(spec, input_, None, rows_of=as_, ended=end).read(again=True)
         for line in shown.track(lines(spec, log), task_id=shown.task_ids[0]):
             file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
             told.add(line)
@@ -346,37 +366,43 @@ class _Log:
     """A log that can be read twice: a file, or a topic up to its end at the first reading.
 
     Args:
-        path: the file; None: the pipeline's topic.
+        path: the file; None: the pipeline's topics.
         bootstrap: the broker; None: the local stack's.
+        rows_of: the topic whose plain rows the file has; None: it has events.
         ended: whether a file is followed by an end of each lane.
     """
 
     def __init__(
-        self, spec: Pipeline, path: Path | None, bootstrap: str | None, *, ended: bool = False
+        self,
+        spec: Pipeline,
+        path: Path | None,
+        bootstrap: str | None,
+        *,
+        rows_of: str | None = None,
+        ended: bool = False,
     ) -> None:
         from chaos.readers.lane_order import LaneOrder
-        from jobs.brokers.topics import end_offsets
+        from jobs.brokers.topics import lane_ends
 
-        self._spec, self._path, self._ended = spec, path, ended
+        self._spec, self._path, self._rows_of, self._ended = spec, path, rows_of, ended
         self.bootstrap, self.order = "", LaneOrder()
         if path is None:
             self.bootstrap = broker(bootstrap)
-            self._ends = end_offsets(self.bootstrap, spec.source.topic)
+            self._ends = lane_ends(self.bootstrap, spec.source)
 
     def read(self, *, again: bool = False) -> Iterable[Entry]:
         """Read the log from its beginning; a file's redeliveries only on request."""
         from chaos.readers.lane_ends import with_ends
-        from chaos.readers.log import read_events
-        from chaos.readers.topic import read_topic
+        from chaos.readers.plain_rows import read_input
+        from chaos.readers.topic import read_topics
         from windowing.engine.reading.batches import checked
 
         source = self._spec.source
         if self._path is not None:
             self.order = type(self.order)()
-            log = read_events(self._path, source, again=again, order=self.order)
+            log = read_input(self._path, source, self._rows_of, again=again, order=self.order)
             return checked(with_ends(source, log) if self._ended else log, self._spec)
-        topic = source.topic
-        return checked(read_topic(self.bootstrap, topic, ends=self._ends), self._spec)
+        return checked(read_topics(self.bootstrap, source, ends=self._ends), self._spec)
 
 
 def _length_us(option: str, text: str, minimum_us: int = 0) -> int:

@@ -116,6 +116,7 @@ def tell_of_run(
         times,
         _END_OF_FILE,
         overflows,
+        result.held_back,
     )
     tell_notes(notes(found))
 
@@ -143,6 +144,7 @@ def why_missing(
         result.lanes,
         _dead_groups(letters),
         ends_all=_END_OF_LANES,
+        held_back=result.held_back,
     )
     return of_missing_rows(found)
 

@@ -133,7 +133,7 @@ def warn(endpoints: Endpoints, run: Run, file: Path) -> None:
 
 
 def load_single(file: Path) -> Pipeline:
-    """Read a pipeline file with one source.
+    """Read a pipeline file with one source, of one topic or several.
 
     Raises:
         PipelineError: the file breaks a rule.
@@ -142,11 +142,38 @@ def load_single(file: Path) -> Pipeline:
     from windowing.model import load_pipeline
 
     pipeline = load_pipeline(file)
-    if not pipeline.one_topic:
+    if pipeline.join is not None:
         topics = " and ".join(part.topic for part in pipeline.source.parts)
         msg = (
-            f"{file} joins {topics}, and this command works on one topic: give it a pipeline that "
-            "reads one of them"
+            f"{file} joins {topics}, and this command works on one source: give it a pipeline "
+            "that reads one of them"
         )
         raise typer.BadParameter(msg)
     return pipeline
+
+
+def load_one_topic(file: Path) -> Pipeline:
+    """Read a pipeline file whose source is one topic.
+
+    Raises:
+        PipelineError: the file breaks a rule.
+        BadParameter: it reads several.
+    """
+    pipeline = load_single(file)
+    if not pipeline.one_topic:
+        topics = " and ".join(part.topic for part in pipeline.source.parts)
+        msg = f"{file} reads {topics}, and this command works on a pipeline with one topic"
+        raise typer.BadParameter(msg)
+    return pipeline
+
+
+def check_of_file(input_: Path | None, rows_of: str | None, *, end: bool) -> None:
+    """Check that what is said of a file is said of one.
+
+    Raises:
+        BadParameter: the log is on a topic.
+    """
+    for option, given in (("--end", end), ("--as", rows_of is not None)):
+        if given and input_ is None:
+            msg = f"{option} is for --input FILE, as `run {option}` had it: a topic has its own"
+            raise typer.BadParameter(msg)

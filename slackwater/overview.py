@@ -203,6 +203,7 @@ def _sentences(one: Overview) -> list[str]:
         f"dead letters: {letters.count:,} {letters.reason}: {letters.remedy}"
         for letters in one.dead_letters
     ]
+    said += [f"{fate.fate}: {_count(fate.count)} records {fate.meaning}" for fate in one.fates]
     batches, size = one.batches, one.state_size
     took = "" if batches.median_ms is None else f", {batches.median_ms:,.0f} ms in the median"
     last = "" if batches.last_at is None else f", the last at {batches.last_at}"

@@ -14,7 +14,7 @@ from slackwater import answers
 from slackwater.console import FAILED, PASSED, plain, say, show, tell
 from slackwater.judged import cut_of, is_alive, places
 from slackwater.noted import tell_notes
-from slackwater.options import OptionalRun, PipelineFile, chosen, stack_for
+from slackwater.options import As, End, OptionalRun, PipelineFile, check_of_file, chosen, stack_for
 from slackwater.places import check_picture
 
 if TYPE_CHECKING:
@@ -41,13 +41,17 @@ def quality(
         typer.Option(metavar="OUT.jsonl", help="Check the output of `run` instead of a job's run."),
     ] = None,
     input_: Annotated[
-        Path | None, typer.Option("--input", metavar="EVENTS.jsonl", help="The log of --output.")
+        Path | None,
+        typer.Option("--input", metavar="EVENTS.jsonl", help="The log of --output; or see --as."),
     ] = None,
+    as_: As = None,
+    end: End = False,
 ) -> None:
     """Check a run's window outputs with Great Expectations, and build the Data Docs.
 
     A run is judged up to the last batch that it has committed, whatever comes meanwhile.
     """
+    check_of_file(input_, as_, end=end)
     if history or picture is not None:
         if not history or output is not None or input_ is not None:
             msg = "--picture belongs to --history, which takes neither --output nor --input"
@@ -55,7 +59,7 @@ def quality(
         check_picture("--picture", picture, {"the pipeline": pipeline})
         _show_history(pipeline, run, picture, as_json=as_json)
     if output is not None or input_ is not None:
-        _quality_of_file(pipeline, output, input_)
+        _quality_of_file(pipeline, output, input_, as_, ended=end)
     _quality_of_run(pipeline, run, as_json=as_json)
 
 
@@ -95,17 +99,19 @@ def _quality_of_run(pipeline: Path, run: str | None, *, as_json: bool) -> NoRetu
     raise typer.Exit(PASSED if report.success else FAILED)
 
 
-def _quality_of_file(file: Path, output: Path | None, input_: Path | None) -> NoReturn:
+def _quality_of_file(
+    file: Path, output: Path | None, input_: Path | None, rows_of: str | None, *, ended: bool
+) -> NoReturn:
     """Check the output file of `run`, and build the Data Docs next to it."""
     from chaos.quality.run import check_file
-    from chaos.readers.log import read_events
+    from slackwater.verify import Log
     from windowing.model import load_pipeline
 
     if output is None or input_ is None:
         msg = "give --output OUT.jsonl and the --input EVENTS.jsonl that it was made of, both"
         raise typer.BadParameter(msg)
     spec = load_pipeline(file)
-    log = list(read_events(input_, spec.source))
+    log = list(Log(spec.source, input_, None, None, ended=ended, rows_of=rows_of))
     report = check_file(spec, output, log, output.with_suffix(".quality"))
     _list(report, to_stderr=False)
     raise typer.Exit(PASSED if report.success else FAILED)

@@ -11,7 +11,7 @@ import typer
 from slackwater.console import FAILED, PASSED, USAGE, complain, plain, say, show, tell
 from slackwater.ending import when_interrupted
 from slackwater.noted import tell_notes, tell_of_verdict
-from slackwater.options import Engine, stack_for, warn
+from slackwater.options import As, Engine, check_of_file, stack_for, warn
 
 if TYPE_CHECKING:
     from chaos.readers.output import Output
@@ -57,13 +57,16 @@ def replay(
             "--input", metavar="EVENTS.jsonl", help="A shadow's log, instead of the topic."
         ),
     ] = None,
+    as_: As = None,
     report: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for a shadow's page and JSON.")
     ] = None,
 ) -> None:
     """Run a range of the log again: batched differently, or with a changed pipeline as a shadow."""
     if shadow is not None:
-        _shadow(pipeline or _of_that_name(shadow), shadow, engine, input_, (from_, to), report)
+        check_of_file(input_, as_, end=False)
+        old = pipeline or _of_that_name(shadow)
+        _shadow(old, shadow, engine, input_, as_, (from_, to), report)
         return
     if pipeline is None:
         complain("give the pipeline file whose topic is to be run again, or --shadow NEW.yml")
@@ -80,7 +83,7 @@ def _trials(
     from chaos.replay.run import replay as run_again
     from jobs.runs.choice import meant_or_none
     from jobs.runs.verdicts import Judge, keep_verdict
-    from slackwater.options import load_single
+    from slackwater.options import load_one_topic
 
     endpoints = stack_for(pipeline, "kafka", "spark")
     production = meant_or_none(endpoints, pipeline, run)
@@ -88,7 +91,7 @@ def _trials(
         # Rerun its own copy, even if the file has changed since.
         warn(endpoints, production, pipeline)
         pipeline = production.file
-    topic = load_single(pipeline).source.topic
+    topic = load_one_topic(pipeline).source.topic
     first, end = (_offsets(text, endpoints.kafka_bootstrap, topic) for text in range_)
     left = "a trial's job that is not ended in a second holds the cluster: its page can kill it"
     with when_interrupted(lambda: tell(left)):
@@ -108,7 +111,7 @@ def _trials(
             for line in result.verdict.lines()[:-1]:
                 say(f"  {line}")
     if (output := found.output) is not None:
-        tell_of_verdict(load_single(pipeline), found.results[0].verdict, lambda: output)
+        tell_of_verdict(load_one_topic(pipeline), found.results[0].verdict, lambda: output)
     sentence = f"{len(found.results)} trials, {'the same' if found.equal else 'different'} bytes"
     say(sentence)
     say(f"production: {found.production or 'nothing was submitted, so there is none to compare'}")
@@ -123,25 +126,26 @@ def _shadow(
     new_file: Path,
     engine: Engine,
     input_: Path | None,
+    rows_of: str | None,
     range_: tuple[str | None, str | None],
     report: Path | None,
 ) -> None:
     from chaos.replay.shadow import shadow, write_shadow
     from chaos.reports.pages import ReportFolderError, claim
-    from slackwater.options import load_single
+    from slackwater.options import load_one_topic
     from windowing.explain.notes import nothing_recorded
 
     if engine is Engine.spark and input_ is not None:
         complain("--engine spark runs a shadow on the cluster, from the topic: take --input out")
         raise typer.Exit(USAGE)
-    old, new = load_single(old_file), load_single(new_file)
+    old, new = load_one_topic(old_file), load_one_topic(new_file)
     if report is not None:
         try:
             claim(report)
         except ReportFolderError as error:
             complain(str(error))
             raise typer.Exit(USAGE) from None
-    ranged = _range(old, input_, range_)
+    ranged = _range(old, input_, rows_of, range_)
 
     def run(pipeline: Pipeline) -> Output:
         file = old_file if pipeline is old else new_file
@@ -159,15 +163,21 @@ def _shadow(
 
 
 def _range(
-    pipeline: Pipeline, input_: Path | None, range_: tuple[str | None, str | None]
+    pipeline: Pipeline,
+    input_: Path | None,
+    rows_of: str | None,
+    range_: tuple[str | None, str | None],
 ) -> LogRange:
-    from chaos.readers.log import read_events
+    from chaos.readers.plain_rows import read_input
     from chaos.replay.run import cut_range, read_range
 
     if input_ is not None:
         first, end = (_offsets(text) for text in range_)
         return cut_range(
-            read_events(input_, pipeline.source), range(pipeline.source.partitions), first, end
+            read_input(input_, pipeline.source, rows_of),
+            range(pipeline.source.partitions),
+            first,
+            end,
         )
     from infra import stack
 

@@ -16,7 +16,7 @@ import typer
 from slackwater.console import FAILED, PASSED, USAGE, bar, complain, say, tell
 from slackwater.judged import JudgedOutput, LogEnd, committed, cut_of, judged, places
 from slackwater.noted import LogNotes, tell_of_verdict
-from slackwater.options import As, End, Engine, PipelineFile, Topic, broker
+from slackwater.options import As, End, Engine, PipelineFile, Topic, broker, check_of_file
 
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
@@ -261,18 +261,6 @@ def _check_choice(outputs: int, logs: int) -> None:
 
 def _ends(at: Cut | None) -> Mapping[int, int] | None:
     return None if at is None else at.ends
-
-
-def check_of_file(input_: Path | None, rows_of: str | None, *, end: bool) -> None:
-    """Check that what is said of a file is said of one.
-
-    Raises:
-        BadParameter: the log is on a topic.
-    """
-    for option, given in (("--end", end), ("--as", rows_of is not None)):
-        if given and input_ is None:
-            msg = f"{option} is for --input FILE, as `run {option}` had it: a topic has its own"
-            raise typer.BadParameter(msg)
 
 
 @dataclass(frozen=True)

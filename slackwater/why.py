@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from slackwater.console import err, plain, say
-from slackwater.options import As, End, PipelineFile
+from slackwater.options import As, End, PipelineFile, check_of_file
 
 if TYPE_CHECKING:
     from chaos.readers.log import LogRecord
@@ -132,7 +132,7 @@ def _log_of(
     """Return the pipeline, as its log makes it, and the log as far as it has been read."""
     from jobs.checkpoints.checkpoint import committed_offsets
     from slackwater.options import chosen, stack_for
-    from slackwater.verify import Log, check_of_file
+    from slackwater.verify import Log
     from windowing.model import load_pipeline
     from windowing.semantics.changes import may_change
     from windowing.semantics.view import effective

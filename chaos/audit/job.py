@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from windowing.model import Pipeline, Query
 from windowing.model.progress.generators import Slack
-from windowing.model.windows.traits import Ends
+from windowing.model.windows.sliding import is_sliding
 from windowing.research.engines.schedules import ENGINES, WatermarkEngine
 
 
@@ -55,8 +55,11 @@ class Job:
             raise AuditError(msg)
         found, disorder = _query(pipeline, query), pipeline.source.disorder
         window = found.window
-        sliding = window.traits.ends is Ends.SLIDES and window.range_ is not None
-        if not sliding or window.pattr or window.attribute != pipeline.source.event_time.field:
+        if (
+            not is_sliding(window)
+            or window.pattr
+            or window.attribute != pipeline.source.event_time.field
+        ):
             msg = f"query {found.name}: only tumbling and sliding windows of event time are audited"
             raise AuditError(msg)
         if not isinstance(disorder, Slack):

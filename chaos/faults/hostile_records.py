@@ -24,7 +24,7 @@ from windowing.model.control import (
 from windowing.model.file.changes import Change, Copy, changed
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.lengths import INT64_MAX, INT64_MIN
-from windowing.model.windows.sliding import is_sliding
+from windowing.model.windows.sliding import has_extents
 from windowing.semantics.values import Reason, RefusedControl, ValueReader
 
 IMPORTED: Final = "chaos.faults.imported"
@@ -224,7 +224,7 @@ class _Hostile:
 
     def _query(self, **wrong: Any) -> dict[str, Any]:
         """Return a query that joins behind all that lanes have had; like one of the file."""
-        sliding = [query.name for query in self._pipeline.of(Query) if is_sliding(query.window)]
+        sliding = [query.name for query in self._pipeline.of(Query) if has_extents(query.window)]
         known = self._pipeline.document["queries"][self._rng.choice(sliding)] if sliding else {}
         kept = {key: known[key] for key in ("group_by", "late") if key in known}
         query = {"window": self._rng.choice(self._windows()), "aggregates": {"n": "count"}, **kept}

@@ -13,13 +13,16 @@ from windowing.engine.families.family import Family
 from windowing.engine.plan import plan_of
 from windowing.engine.rows.two_stage import why_one_stage
 from windowing.engine.tuning import tuned
+from windowing.model.asof import AsofQuery
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, WindowStep
 from windowing.model.paths import parse_path
 from windowing.model.query import Flow, JoinQuery
+from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.policy import PartitionEviction, Policy
 from windowing.model.windows.rows import RowWindow
@@ -65,12 +68,20 @@ def some_policy_join(*asked: Holds[PolicyJoinQuery]) -> Some[PolicyJoinQuery]:
     return Some(PolicyJoinQuery, asked)
 
 
+def some_asof(*asked: Holds[AsofQuery]) -> Some[AsofQuery]:
+    return Some(AsofQuery, asked)
+
+
+def some_window_join(*asked: Holds[WindowJoinQuery]) -> Some[WindowJoinQuery]:
+    return Some(WindowJoinQuery, asked)
+
+
 def some_operators(*asked: Holds[OperatorQuery]) -> Some[OperatorQuery]:
     return Some(OperatorQuery, asked)
 
 
 def _by_distance(_: Pipeline, join: JoinQuery) -> bool:
-    return not isinstance(join, PolicyJoinQuery)
+    return not isinstance(join, PolicyJoinQuery | AsofQuery | WindowJoinQuery)
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,7 @@ class with_windows:  # noqa: N801 - reads as the functions below do
 
 sliding = with_windows(Sliding)
 landmark = with_windows(Landmark)
+cumulate = with_windows(Cumulate)
 by_tuple = with_windows(SlideByTuple)
 by_n = with_windows(SlideByN)
 by_rank = with_windows(SlideByRank)

@@ -12,9 +12,10 @@ from chaos.planted_bugs.conditions import several_lanes, several_queries, some_f
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import PARTITION
+from windowing.engine.moves import Moves
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
-from windowing.engine.shard import Moves, Shard
+from windowing.engine.shard import Shard
 from windowing.engine.storage import tables
 from windowing.engine.storage.cold import ColdState, Move
 from windowing.engine.storage.frames import from_bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,18 +19,21 @@ from chaos.planted_bugs.conditions import (
     with_window,
 )
 from chaos.planted_bugs.planted import planted
-from windowing.engine.columns import AT, OFFSET, PARTITION, field_column
+from windowing.engine.columns import AT, OFFSET, OVERFLOW, PARTITION, VALUES, field_column
 from windowing.engine.progress.reached import Progress, StreamProgress
+from windowing.engine.rows import stages
 from windowing.engine.rows.operators import Aggregate, Dedup
 from windowing.engine.rows.operators.operator import Tuple
+from windowing.engine.rows.operators.user import Handle
 from windowing.engine.rows.part import RowShardPart, unit_columns
 from windowing.engine.rows.policies import Marker, TumblingWindow
 from windowing.engine.rows.policies.events import Key, Row
 from windowing.engine.rows.policies.partitions import Partitions, choose, needed
 from windowing.engine.rows.policies.sliding import SlidingWindow
 from windowing.engine.rows.policies.window import DueAction, crosses
+from windowing.engine.rows.report_rows import ReportRows
 from windowing.engine.rows.stages import Place, RecordTuple, Stage
-from windowing.engine.rows.units import UnitHost, Units
+from windowing.engine.rows.units import Report, UnitHost, Units
 from windowing.engine.wids import ENDED
 from windowing.engine.windows.part import Tables
 from windowing.model.operators.query import OperatorQuery
@@ -347,3 +350,36 @@ class ForgetfulStage(Stage):
 def columns_of_partition(query: OperatorQuery) -> list[str]:
     by = query.last.window.partition_by
     return list(dict.fromkeys([*unit_columns(query), *map(field_column, by)]))
+
+
+# A call of a handler that fails sends no row. How one gets it: what raised is caught and forgotten.
+@planted(
+    "failed_handler_sends_nothing",
+    "deterministic",
+    at="windowing.engine.rows.stages:_calling",
+    shows_in=some_operators(with_window(step=(UserStep,))),
+)
+def failing_silently(step: UserStep) -> Handle:
+    handle = _calling(step)
+
+    def silent(name: str, key: Key, rows: Sequence[Tuple], row: Tuple | None) -> Iterable[Tuple]:
+        return [sent for sent in handle(name, key, rows, row) if sent[VALUES] is not None]
+
+    return silent
+
+
+# The row of a call that failed has nulls, and does not say so. How one gets it: only aggregates
+# have a mark.
+@planted(
+    "failed_handler_unmarked",
+    "deterministic",
+    at="windowing.engine.rows.report_rows:ReportRows._single",
+    shows_in=some_operators(with_window(step=(UserStep,))),
+)
+def unmarked(
+    self: ReportRows, reports: Sequence[Report], held: pl.DataFrame, known: pl.DataFrame
+) -> pl.DataFrame:
+    return _single(self, reports, held, known).drop(OVERFLOW, strict=False)
+
+
+_calling, _single = stages._calling, ReportRows._single

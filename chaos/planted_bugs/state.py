@@ -29,10 +29,11 @@ from chaos.planted_bugs.planted import planted, replaced
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import RELEASE, RETRACTS
 from windowing.engine.lane import Lane
+from windowing.engine.moves import Moves
 from windowing.engine.plan import Plan, plan_of
 from windowing.engine.progress.clock import ClockId
 from windowing.engine.progress.reached import Progress
-from windowing.engine.shard import Emission, Moves, Shard
+from windowing.engine.shard import Emission, Shard
 from windowing.engine.storage import tables
 from windowing.engine.storage.parcel import Parcel, shard_of
 from windowing.engine.storage.state import StateStore

@@ -65,3 +65,21 @@ def without_nulls(columns: TruthColumns, function: str, partials: pl.DataFrame) 
 
 
 _results = TruthColumns.results
+
+
+# `any(x) where c` takes records for which c does not hold as nulls. How one gets it: the condition
+# makes a null of x, as it does for all other aggregates.
+@planted(
+    "any_takes_what_is_not_taken",
+    "deterministic",
+    at="windowing.engine.aggregates.sums:TruthColumns.lift",
+    shows_in=some_query(computing(("all", "any"))),
+    wish=Wish(computed=1.0),
+)
+def untaken_are_nulls(
+    columns: TruthColumns, values: pl.Series, holds: pl.Series | None = None
+) -> list[pl.Series]:
+    return _lift(columns, values, None if holds is None else holds | True)
+
+
+_lift = TruthColumns.lift

@@ -12,9 +12,10 @@ from chaos.planted_bugs.conditions import early, landmark, sliding, some_query
 from chaos.planted_bugs.planted import planted
 from windowing.engine import wids
 from windowing.engine.columns import FIRST_WINDOW, KEY, RECORDS, REVISION, WINDOW_ID
+from windowing.engine.moves import Moves
 from windowing.engine.plan import Plan
 from windowing.engine.progress.reached import LaneProgress, Progress, per_row
-from windowing.engine.shard import Emission, Moves, Shard
+from windowing.engine.shard import Emission, Shard
 from windowing.engine.storage.state import StateStore
 from windowing.engine.storage.tables import ShardState
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, grid

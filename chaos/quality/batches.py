@@ -71,6 +71,11 @@ def output_of(
     return RunLines(read_output(pipeline, folder, run, before=before), pipeline, kept), kept
 
 
+def _takes_back(row: Mapping[str, Any]) -> bool:
+    """Return whether a row only takes an earlier one back, but for a session that is gone."""
+    return row.get("op") == "retract" or ("tombstone" in row and "absorbed_by" not in row)
+
+
 class RunTables:
     """The tables of one run, whatever they are in."""
 
@@ -120,7 +125,7 @@ class RunLines:
     def rows(self, query: Flow) -> pd.DataFrame:
         """All results of a query, in columns of the types that tables have."""
         own = [row for row in self._rows if row["query"] == query.name]
-        own = [row for row in own if row.get("op") != "retract"]
+        own = [row for row in own if not _takes_back(row)]
         fields = self._pipeline.source.fields
         columns: dict[str, Any] = {
             name: pa.array([_plain(row.get(name)) for row in own], _TYPES[name])

@@ -60,6 +60,7 @@ Revisions = Literal["final", "all"]
 _EXAMPLE = "as {query: hourly, expect_column_values_to_be_between: {column: records, min_value: 1}}"
 _SUPPLIED = {
     WINDOW_SET: ("expected",),
+    COMPLETE: ("periods",),
     REVISIONS: ("window_columns",),
     FEW_REVISED: ("window_columns",),
     CONSERVED: ("read",),
@@ -71,7 +72,7 @@ _REFUSED = (
     *("id", "meta", "rendered_content", "catch_exceptions", "result_format"),
     *("row_condition", "condition_parser"),
 )
-_NUMBERED = (Ends.SLIDES, Ends.ROWS, Ends.NUMBERED)
+_NUMBERED = (Ends.SLIDES, Ends.CALENDAR, Ends.ROWS, Ends.NUMBERED)
 _ONE_COLUMN = ("column", "column_A", "column_B")
 _ABOUT_COLUMNS = ("expect_column_to_exist", "expect_table_column")
 

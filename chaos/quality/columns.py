@@ -47,8 +47,11 @@ def value_columns(query: Flow) -> dict[str, str]:
 
 
 def window_columns(query: Flow) -> list[str]:
-    """The columns that name a window of one key."""
-    return ["window_id", *key_columns(query).values()]
+    """The columns that name a window of one key, or what else has revisions."""
+    columns = key_columns(query)
+    if query.revised_by is not None:
+        return [columns[name] for name in query.revised_by]
+    return ["window_id", *columns.values()]
 
 
 def column_names(query: Flow) -> list[str]:

@@ -107,13 +107,17 @@ def _of_arrow(value: Scalar, type_: pa.DataType) -> object:
 
 
 def _defined_windows(outcome: Outcome, query: Flow, pipeline: Pipeline) -> pa.Table:
-    names = window_columns(query)
-    kinds = query.key_types(pipeline.source.fields).values()
+    names, by_place = window_columns(query), query.revised_by
+    kinds = query.key_types(pipeline.source.fields)
     own = [row for row in outcome.rows if row.query == query.name]
     gone = {(row.window_id, *row.key) for row in own if row.absorbed_by is not None}
     named = dict.fromkeys((row.window_id, *row.key) for row in own)
-    windows = [window for window in named if window not in gone]
-    types = [pa.int64(), *map(arrow_type, kinds)]
+    windows: list[tuple[Scalar, ...]] = [window for window in named if window not in gone]
+    types = [pa.int64(), *map(arrow_type, kinds.values())]
+    if by_place is not None:
+        places = [query.key.index(name) for name in by_place]
+        windows = list(dict.fromkeys(tuple(row.key[at] for at in places) for row in own))
+        types = [arrow_type(kinds[name]) for name in by_place]
     columns = [
         pa.array([_of_arrow(window[at], type_) for window in windows], type_)
         for at, type_ in enumerate(types)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.query import Flow, Query
+from windowing.model.query import Flow
 from windowing.model.rules import ends_at_a_time
 
 Reached = Mapping[str, int | float | None]
@@ -33,8 +33,8 @@ def final_until(pipeline: Pipeline, reached: Reached) -> dict[str, str | None]:
 
     All of their rows are written, too: the slowest lane has passed T, and, if late records revise
     windows (`update`), T is before that by the retention and the length of a late epoch. None: T is
-    not known (a lane without progress, no limit to the retention) or does not exist, as for joins,
-    operators, and windows whose ends are not event times.
+    not known (a lane without progress, no limit to the retention) or does not exist, as for joins
+    without windows, operators, and windows whose ends are not event times.
 
     Args:
         reached: the progress of its lanes; of lanes that are not named nothing is known.
@@ -44,7 +44,8 @@ def final_until(pipeline: Pipeline, reached: Reached) -> dict[str, str | None]:
 
 def _of(query: Flow, pipeline: Pipeline, reached: Reached) -> str | None:
     source = pipeline.source
-    if not isinstance(query, Query) or not ends_at_a_time(query, source.event_time.field):
+    window = query.extents_in
+    if window is None or not ends_at_a_time(query, source.event_time.field):
         return None
     declared = {source.lane(number): None for number in range(source.partitions)}
     known = [us for us in {**declared, **reached}.values() if us is not None]
@@ -59,7 +60,7 @@ def _of(query: Flow, pipeline: Pipeline, reached: Reached) -> str | None:
             return None
         revisable_us = query.retention_us + (query.late.every_us or 0)
     # Windows at records include their end, at which another record may still come.
-    inclusive_us = 1 if query.window.traits.at_records else 0
+    inclusive_us = 1 if window.traits.at_records else 0
     return instant(int(slowest) - revisable_us - inclusive_us)
 
 

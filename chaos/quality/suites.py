@@ -24,6 +24,7 @@ from chaos.quality.block import Check
 from chaos.quality.columns import window_columns
 from chaos.quality.evidence import Evidence
 from chaos.quality.expectation import (
+    COMPLETE,
     CONSERVED,
     EXPECTATIONS,
     FRESH,
@@ -33,6 +34,7 @@ from chaos.quality.expectation import (
     WINDOW_SET,
 )
 from chaos.quality.finality import NOTHING_DUE
+from chaos.quality.numbers import periods_of
 from windowing.model.errors import PipelineError, Problem
 from windowing.model.file.pipeline import Pipeline
 
@@ -115,6 +117,8 @@ def _supplied(pipeline: Pipeline, check: Check, evidence: Evidence) -> dict[str,
         return {"expected": str(evidence.windows[query.name])}
     if check.expectation in OF_REVISIONS:
         return {"window_columns": window_columns(query)}
+    if check.expectation == COMPLETE:
+        return {"periods": periods_of(query)}
     if check.expectation == PLAUSIBLE:
         parts = [part.event_time for part in pipeline.source.parts]
         return {

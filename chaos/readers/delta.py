@@ -237,7 +237,7 @@ def table_rows(table: pa.Table, query: Flow, place: Path) -> Iterable[Line]:
     values = _structs(table, "values", query.shows, place)
     columns = zip(
         *(*plain[:-1], starts, ends, keys, values),
-        *(marks.get(mark, nothing) for mark in ("op", "absorbed_by")),
+        *(marks.get(mark, nothing) for mark in ("op", "tombstone", "absorbed_by")),
         # A table has it if one of its queries can overflow.
         table["overflow"].to_pylist() if "overflow" in table.column_names else nothing,
         strict=True,
@@ -255,8 +255,9 @@ def table_rows(table: pa.Table, query: Flow, place: Path) -> Iterable[Line]:
             offsets={lane["lane"]: (lane["first"], lane["last"]) for lane in offsets or ()},
             values=dict(zip(query.shows, found, strict=True)),
             retracts=more[0] == RETRACT,
-            absorbed_by=more[1],
-            overflow=tuple(more[2] or ()),
+            tombstone=more[1] is True,
+            absorbed_by=more[2],
+            overflow=tuple(more[3] or ()),
         )
         try:
             yield row_identity(row), row_line(row)

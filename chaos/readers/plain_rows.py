@@ -22,12 +22,18 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 def read_input(
-    path: Path, source: Source, topic: str | None, *, order: LaneOrder | None = None
+    path: Path,
+    source: Source,
+    topic: str | None,
+    *,
+    again: bool = False,
+    order: LaneOrder | None = None,
 ) -> Iterator[LogRecord]:
     """Yield the records of a user's file: events, or plain rows.
 
     Args:
         topic: whose rows they are; None: each line says by itself where its record belongs.
+        again: whether to yield events that are redelivered again.
         order: counts the redeliveries among events.
 
     Raises:
@@ -40,7 +46,7 @@ def read_input(
         raise EventsFileError(_plain(path, source))
     _check_format(path)
     try:
-        yield from read_events(path, source, order=order)
+        yield from read_events(path, source, again=again, order=order)
     except EnvelopeError as error:
         if error.line > 1:
             raise

@@ -25,7 +25,7 @@ from chaos.readers.output import (
     dead_letter_identity,
     row_identity,
 )
-from chaos.readers.reader import columns, reader
+from chaos.readers.reader import TAKE_BACK, columns, reader
 from windowing.model.fates import counted
 from windowing.model.fields import ValueType
 from windowing.model.file.pipeline import Pipeline
@@ -176,7 +176,7 @@ def _rows(
     ).format(
         sql.SQL(MICROSECONDS).format(sql.Identifier("window_start")),
         sql.SQL(MICROSECONDS).format(sql.Identifier("window_end")),
-        sql.SQL(", ").join(_mark(mark, there) for mark in ("op", "absorbed_by", "overflow")),
+        sql.SQL(", ").join(_mark(mark, there) for mark in _MARKS),
         columns,
         table,
         sql.SQL(written.CONDITION),
@@ -191,6 +191,7 @@ def _rows(
         records,
         offsets,
         op,
+        tombstone,
         absorbed_by,
         overflow,
         *values,
@@ -206,13 +207,19 @@ def _rows(
             pane=pane,
             revision=revision,
             records=records,
-            offsets={lane: (first, last) for lane, (first, last) in offsets.items()},
+            offsets=pipeline.source.by_number(
+                {lane: (first, last) for lane, (first, last) in offsets.items()}
+            ),
             values=dict(zip(query.shows, results, strict=True)),
             retracts=op == RETRACT,
+            tombstone=tombstone is True,
             absorbed_by=absorbed_by,
             overflow=tuple(restored(overflow or [])),
         )
         yield row_identity(row), row_line(row)
+
+
+_MARKS = ("op", "tombstone", "absorbed_by", "overflow")
 
 
 def _as_in_rows(name: str, type_: ValueType) -> sql.Composed:
@@ -290,12 +297,12 @@ class PostgresColumns:
     def results(
         self, query: Flow, plain: Iterable[str], key: Mapping[str, str], values: Mapping[str, str]
     ) -> tuple[pa.Table, pa.ChunkedArray | None]:
-        """Return all revisions of a query, without provisional rows and retractions."""
+        """Return all revisions of a query, without provisional rows and those that take back."""
         marked = "absorbed_by" in query.marks
         names = {**{name: name for name in plain}, **key, **values}
         # No other column may be called so.
         names |= {"absorbed_by": "absorbed_by"} if marked else {}
-        sent = "and op is null" if "op" in query.marks else ""
+        sent = " ".join(f"and {mark} is null" for mark in TAKE_BACK if mark in query.marks)
         wanted = sql.SQL("and pane <> 'early' {} and query = {}").format(
             sql.SQL(sent), sql.Literal(query.name)
         )

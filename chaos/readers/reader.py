@@ -50,7 +50,7 @@ class RunColumns(Protocol):
     def results(
         self, query: Flow, plain: Iterable[str], key: Mapping[str, str], values: Mapping[str, str]
     ) -> tuple[pa.Table, pa.ChunkedArray | None]:
-        """Return all revisions of a query, without provisional rows and retractions.
+        """Return all revisions of a query, without provisional rows and those that take back.
 
         Args:
             plain: columns that every table of results has, or of all queries that can overflow.
@@ -71,6 +71,9 @@ class RunColumns(Protocol):
     def size(self) -> int:
         """Return the number of rows written for all queries, including provisional ones."""
 
+
+TAKE_BACK: Final = ("op", "tombstone")
+"""The columns that a row fills only if it takes an earlier row back."""
 
 READERS: Final = Registry[OutputReader]("reader", "readers")
 """All readers by the key of their sink under `sink:`."""

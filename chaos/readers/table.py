@@ -13,7 +13,7 @@ from deltalake.exceptions import TableNotFoundError
 
 from chaos.readers.delta import read_tables
 from chaos.readers.output import Output, OutputError
-from chaos.readers.reader import columns, reader
+from chaos.readers.reader import TAKE_BACK, columns, reader
 from windowing.files.places import place
 from windowing.files.table_rows import dataset_of, rows_in
 from windowing.model import Pipeline
@@ -69,15 +69,16 @@ class TableColumns:
     def results(
         self, query: Flow, plain: Iterable[str], key: Mapping[str, str], values: Mapping[str, str]
     ) -> tuple[pa.Table, pa.ChunkedArray | None]:
-        """Return all revisions of a query, without provisional rows and retractions."""
+        """Return all revisions of a query, without provisional rows and those that take back."""
         structs = {name: fields for name, fields in (("key", key), ("values", values)) if fields}
         name, plain = self._pipeline.table_of(query.name), [*plain]
         table = self._columns(name, [*plain, *query.marks, *structs])
         wanted_rows = pc.and_(
             pc.equal(table["query"], query.name), pc.not_equal(table["pane"], "early")
         )
-        if "op" in query.marks:
-            wanted_rows = pc.and_(wanted_rows, pc.is_null(table["op"]))
+        for mark in TAKE_BACK:
+            if mark in query.marks:
+                wanted_rows = pc.and_(wanted_rows, pc.is_null(table[mark]))
         table = table.filter(wanted_rows)
         found: dict[str, Any] = {name: table[name] for name in plain}
         for struct, fields in structs.items():

@@ -12,7 +12,7 @@ from chaos.history import History
 from chaos.readers.output import OutputError
 from windowing.files.table_rows import rows_in
 from windowing.model.file.pipeline import Pipeline
-from windowing.model.rules import ends_at_a_time
+from windowing.model.rules import closes_by_all_lanes
 
 
 def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) -> None:
@@ -47,7 +47,7 @@ def note_tables(history: History, folder: Path, pipeline: Pipeline, run: str) ->
             pl.col("revision") == 0, pl.col("query") == query.name
         )
         # Other windows end by rows, keys or another attribute, not by the time of all lanes.
-        by_lanes = ends_at_a_time(query, source.event_time.field) and not per_key
+        by_lanes = closes_by_all_lanes(query, source.event_time.field) and not per_key
         ends = pl.col("window_end").dt.epoch("us").max() if by_lanes else pl.lit(None)
         for batch, end_us in rows.group_by("batch_id").agg(ends).sort("batch_id").iter_rows():
             at_s = committed.get(batch, 0.0)

@@ -21,7 +21,10 @@ from windowing.engine.effects import MECHANISMS, Mechanism
 _SHOWN_MAX = 12
 
 _BY_POLICIES = "join over policy windows"
-_JOINS = ("inner join", "left join", "right join", "full join", _BY_POLICIES)
+_AS_OF = "as-of join"
+_IN_WINDOWS = "window join"
+_BY_RECORDS = ("inner join", "left join", "right join", "full join", _BY_POLICIES, _AS_OF)
+_JOINS = (*_BY_RECORDS, _IN_WINDOWS)
 _IN_LOG_ORDER = ("rows", "landmark rows", "session of rows")
 _RANKED = ("ranked rows", "landmark ranked rows")
 _AT_RECORDS = ("by tuple", "by n", "by rank")
@@ -95,6 +98,7 @@ ILLEGAL: Final = (
         "E_LATE_UPDATE: a late record would renumber every row",
     ),
     Illegal(_OF_ROWS, ("axis", ("number",)), "windows of rows lie over no attribute"),
+    Illegal(("class", ("calendar",)), ("axis", ("number",)), "E_ZONE: a number has no local time"),
     Illegal(
         ("axis", ("number",)),
         ("generator", ("heartbeat", "punctuation", "punctuation per key")),
@@ -112,7 +116,7 @@ ILLEGAL: Final = (
     ),
     Illegal(_A_JOIN, ("source", ("idle lanes",)), "a join has no early rows, and no idle_timeout"),
     Illegal(_A_JOIN, ("generator", _KEYED), "a join needs progress of its lanes, not per key"),
-    Illegal(_A_JOIN, ("retention", ("windows",)), "a join has no windows to count"),
+    Illegal(("class", _BY_RECORDS), ("retention", ("windows",)), "a join has no windows to count"),
     Illegal(_A_JOIN, ("run", ("several queries",)), "a join stands instead of queries"),
     Illegal(
         ("class", (_BY_POLICIES,)),
@@ -129,6 +133,16 @@ ILLEGAL: Final = (
         ("join", ("a window on one side", "windows on both sides")),
         "its windows have policies",
     ),
+    Illegal(
+        ("class", (_AS_OF,)),
+        ("join", ("where", "a window on one side", "windows on both sides")),
+        "its partner is the newest record of equal keys",
+    ),
+    Illegal(
+        ("class", (_IN_WINDOWS,)),
+        ("join", ("a window on one side", "windows on both sides")),
+        "its windows are those of the join",
+    ),
     *(
         Illegal(_A_JOIN, _all(of), "a join has no windows and no aggregates, and sends pairs once")
         for of in ("axis", "accumulation", "early", "aggregate", "group_by", "window")
@@ -140,7 +154,11 @@ ILLEGAL: Final = (
     Illegal(_all("join"), ("class", _WINDOWS), "only joins have sides"),
     Illegal(_all("join"), ("source", ("idle lanes",)), "a join has no early rows"),
     Illegal(_all("join"), ("generator", _KEYED), "a join needs progress of its lanes"),
-    Illegal(_all("join"), ("retention", ("windows",)), "a join has no windows to count"),
+    Illegal(
+        ("join", ("a window on one side", "windows on both sides")),
+        ("retention", ("windows",)),
+        "a join has no windows to count",
+    ),
     Illegal(_all("join"), ("run", ("several queries",)), "a join stands instead of queries"),
     Illegal(
         ("join", ("a window on one side",)),
@@ -154,7 +172,7 @@ ILLEGAL: Final = (
     ),
     Illegal(
         ("window", ("ORIGIN",)),
-        _but("class", "sliding", "tumbling", "landmark", *_JOINS),
+        _but("class", "sliding", "tumbling", "landmark", "cumulate", *_JOINS),
         "E_ORIGIN, E_ATTR_MIX: ORIGIN goes with WATTR over an attribute",
     ),
     Illegal(
@@ -174,7 +192,7 @@ ILLEGAL: Final = (
     ),
     Illegal(
         ("retention", ("windows",)),
-        _but("class", "sliding", "tumbling", "landmark", *_JOINS),
+        _but("class", "sliding", "tumbling", "landmark", "cumulate", *_JOINS),
         "retention in windows needs a SLIDE in time",
     ),
     Illegal(

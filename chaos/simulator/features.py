@@ -12,6 +12,7 @@ from typing import Any, Final, get_args
 
 from chaos.simulator.case import Case, FailureKind, PlannedBatch, record
 from windowing.engine.tuning import Tuning
+from windowing.model.asof import AsofQuery
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.functions import SIGNATURES
 from windowing.model.operators.join import PolicyJoinQuery
@@ -29,6 +30,7 @@ from windowing.model.progress import (
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rules import in_log_order
 from windowing.model.source import Source
+from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.activity import Activity
 from windowing.model.windows.policy import PartitionAge, PartitionCount, TupleCount, WindowClause
 from windowing.model.windows.window import Window
@@ -46,7 +48,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
         *("sliding", "tumbling", "landmark", "rows", "landmark rows", "ranked rows"),
         *("landmark ranked rows", "by tuple", "by n", "by rank", "session", "session of rows"),
         *("inner join", "left join", "right join", "full join", "join over policy windows"),
-        "operators",
+        *("operators", "cumulate", "calendar", "as-of join", "window join"),
     ),
     "axis": ("time", "number"),
     "generator": (
@@ -57,6 +59,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "mode": ("generous", "consistent"),
     "accumulation": ("accumulating", "discarding", "retracting"),
     "early": ("none", "records", "every"),
+    "sends": ("windows without records", "rows that hold"),
     "aggregate": (*SIGNATURES, "python"),
     "retention": ("none", "time", "windows", "entries"),
     "group_by": ("none", "one", "several"),
@@ -103,6 +106,7 @@ OPERATOR_SUBJECTS: Final = (
 
 SEVERAL: Final = {
     *("aggregate", "window", "join", "source", "control", "believes", "refused", "run", "fault"),
+    "sends",
     # A chain has several windows.
     *(of for of in OPERATOR_SUBJECTS if of != "order"),
 }
@@ -145,6 +149,9 @@ def _query(source: Source, query: Query) -> Iterator[Feature]:
     yield "generator", _generator(source.generator_of(attribute))
     yield "accumulation", query.accumulation
     yield "early", _early(query)
+    sends = {"windows without records": query.empty_after > 0}
+    sends["rows that hold"] = query.having is not None
+    yield from (("sends", name) for name, there in sends.items() if there)
     yield from (("aggregate", aggregate.function) for aggregate in query.aggregates)
     yield "group_by", _groups(query.group_by)
     active = window.active or Activity()
@@ -171,6 +178,8 @@ def _row_class(window: Window) -> str:
 _CLASSES: Final[Mapping[str, Callable[[Window], str]]] = {
     "sliding": lambda window: "tumbling" if window.range_ == window.slide else "sliding",
     "landmark": lambda _: "landmark",
+    "cumulate": lambda _: "cumulate",
+    "calendar": lambda _: "calendar",
     "tuple": _row_class,
     "slide by tuple": lambda _: "by tuple",
     "slide by n": lambda _: "by n",
@@ -227,6 +236,22 @@ def _join(_: Source, join: JoinQuery) -> Iterator[Feature]:
     windows = sum(window is not None for window in (join.left, join.right))
     if windows:
         yield "join", "a window on one side" if windows == 1 else "windows on both sides"
+
+
+def _asof(_: Source, join: AsofQuery) -> Iterator[Feature]:
+    yield "class", "as-of join"
+    yield from (("generator", _generator(part.disorder)) for part in join.sources)
+    if join.on:
+        yield "join", "equal"
+
+
+def _window_join(_: Source, join: WindowJoinQuery) -> Iterator[Feature]:
+    yield "class", "window join"
+    yield from (("generator", _generator(part.disorder)) for part in join.sources)
+    if join.on:
+        yield "join", "equal"
+    if join.where:
+        yield "join", "where"
 
 
 def _operators(source: Source, query: OperatorQuery) -> Iterator[Feature]:
@@ -386,5 +411,7 @@ def _befalls(step: PlannedBatch) -> Iterator[str]:
 _OF_KIND: Final[Mapping[str, Callable[[Source, Any], Iterator[Feature]]]] = {
     Query.flow_kind: _query,
     JoinQuery.flow_kind: _join,
+    AsofQuery.flow_kind: _asof,
+    WindowJoinQuery.flow_kind: _window_join,
     OperatorQuery.flow_kind: _operators,
 }

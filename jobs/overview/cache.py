@@ -21,7 +21,7 @@ from windowing.files.whole_files import WriteError, whole_file
 FILE: Final = "overview_cache.json"
 """Its name in the run's folder."""
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 
 
 class TableVersion(msgspec.Struct):

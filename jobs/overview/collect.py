@@ -33,6 +33,7 @@ from jobs.overview.schema import (
     Colour,
     DeadLetters,
     Example,
+    FateCount,
     Light,
     Link,
     OutputStatus,
@@ -52,6 +53,7 @@ from windowing.explain.notes import odd_progress
 from windowing.explain.pipeline import explain, memory
 from windowing.explain.ways_out import way_out
 from windowing.model import Pipeline, PipelineError, load_pipeline
+from windowing.model.fates import before_windows, names
 from windowing.model.file.documents import unread
 from windowing.model.file.yaml_lines import LIMITS, Limits
 from windowing.model.query import Flow
@@ -185,7 +187,8 @@ def _read(known: _Known, problems: list[str]) -> None:
 def _tables(known: _Known, kept: cache.Cache, before: int | None) -> Tables | DatabaseTables | None:
     """Return the tables of a run, up to a batch; None: only its sink knows them."""
     if known.pipeline.destination.rules.in_folder:
-        return Tables(known.run.table, known.run.run, kept, before)
+        fates = names(before_windows(known.pipeline.source.fates))
+        return Tables(known.run.table, known.run.run, kept, before, fates)
     # Imported only here: most runs have files, and need no sink to read them.
     from jobs.overview.database import database_tables  # noqa: PLC0415
 
@@ -223,6 +226,7 @@ def _of_run(about: Surroundings, known: _Known, problems: list[str]) -> dict[str
         "open_windows": [one for one, _ in waiting],
         "history": history(list(known.results.values()), known.counts, known.dead, known.metrics),
         "dead_letters": list(_dead_letters(known.dead)),
+        "fates": list(_fates(known)),
         "state_size": _state_size(known),
         "batches": Batches(
             count=known.cut.batches,
@@ -288,6 +292,13 @@ def _dead_letters(dead: DeadLetterTotals | None) -> Iterator[DeadLetters]:
             for one in reason.examples
         ]
         yield DeadLetters(reason=name, count=reason.count, remedy=way_out(name), examples=examples)
+
+
+def _fates(known: _Known) -> Iterator[FateCount]:
+    lanes = None if known.counts is None else known.counts.lanes.values()
+    for fate in before_windows(known.pipeline.source.fates):
+        found = None if lanes is None else sum(lane.fates.get(fate.name, 0) for lane in lanes)
+        yield FateCount(fate=fate.name, meaning=fate.meaning, count=found)
 
 
 def _state_size(known: _Known) -> StateSize:

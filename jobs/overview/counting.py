@@ -52,19 +52,24 @@ DEAD: Final = {
 }
 
 
-def counted(kind: type[Totals], files: Files, times: BatchTimes) -> Totals:
+def counted(
+    kind: type[Totals], files: Files, times: BatchTimes, fates: Sequence[str] = ()
+) -> Totals:
     """Count what is in files of a table.
 
     Args:
         kind: what the table has.
         files: those that have not been counted.
         times: of batches; it learns those that the files show.
+        fates: those to count of a table of metrics.
 
     Raises:
         Unreadable: a file cannot be read.
     """
-    count: Callable[[Files, BatchTimes], Any] = _COUNT[kind]
     try:
+        if kind is LaneCounts:
+            return cast("Totals", lanes(files, times, fates))
+        count: Callable[[Files, BatchTimes], Any] = _COUNT[kind]
         return cast("Totals", count(files, times))
     except (OSError, PolarsError) as error:
         raise Unreadable(unreadable(files.folder, error)) from None
@@ -97,10 +102,10 @@ def results_of(each: pl.DataFrame, known: pl.DataFrame, times: BatchTimes) -> Re
     return found
 
 
-def lanes(files: Files, times: BatchTimes) -> LaneCounts:
-    """Count what lanes have read, and note how far they are."""
+def lanes(files: Files, times: BatchTimes, fates: Sequence[str]) -> LaneCounts:
+    """Count what lanes have read, and what became of it, and note how far they are."""
     by_lane = (
-        rows_in(files, METRICS)
+        rows_in(files, METRICS | dict.fromkeys(fates, pl.Int64))
         .group_by(BATCH, "lane")
         # Every query counts all that is read, so one of them is enough.
         .agg(
@@ -108,21 +113,23 @@ def lanes(files: Files, times: BatchTimes) -> LaneCounts:
             pl.col("dropped").sum(),
             pl.col("progress_us").max(),
             pl.col("ended").any(),
+            *(pl.col(name).max() for name in fates),
         )
         .sort(BATCH)
         .collect()
     )
     _learn(times, written(files))
-    return lanes_of(by_lane, times)
+    return lanes_of(by_lane, times, fates)
 
 
-def lanes_of(by_lane: pl.DataFrame, times: BatchTimes) -> LaneCounts:
+def lanes_of(by_lane: pl.DataFrame, times: BatchTimes, fates: Sequence[str]) -> LaneCounts:
     """Sum up what lanes have read.
 
     Args:
         by_lane: for each batch and lane, in the order of batches: `read`, `dropped`, `progress_us`,
-            `ended`.
+            `ended`, and a column of each fate.
         times: of batches.
+        fates: those that windows have no part in.
     """
     total = by_lane.group_by("lane").agg(
         pl.col("read").sum(),
@@ -130,6 +137,7 @@ def lanes_of(by_lane: pl.DataFrame, times: BatchTimes) -> LaneCounts:
         pl.col(BATCH).last(),
         pl.col("progress_us").last(),
         pl.col("ended").last(),
+        *(pl.col(name).sum() for name in fates),
         heard=pl.col(BATCH).filter(pl.col("read") > 0).last(),
     )
     found = LaneCounts(last=int(by_lane[BATCH].max() or 0) if len(by_lane) else -1)  # type: ignore[arg-type]
@@ -143,6 +151,7 @@ def lanes_of(by_lane: pl.DataFrame, times: BatchTimes) -> LaneCounts:
             heard_us=None if heard < 0 else times.at(heard),
             progress_us=None if row["ended"] else row["progress_us"],
             ended=bool(row["ended"]),
+            fates={name: row[name] for name in fates},
         )
     by_batch = by_lane.group_by(BATCH).agg(
         pl.col("read").sum(), pl.col("dropped").sum(), batches=pl.lit(1, pl.Int64)
@@ -189,4 +198,4 @@ def _learn(times: BatchTimes, known: pl.DataFrame) -> None:
     times.learn(known[BATCH].to_list(), known[AT].to_list())
 
 
-_COUNT: Final = {Results: results, LaneCounts: lanes, DeadLetterTotals: dead}
+_COUNT: Final = {Results: results, DeadLetterTotals: dead}

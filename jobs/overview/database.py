@@ -15,6 +15,7 @@ from jobs.overview.files import AT, BATCH
 from jobs.overview.totals import DeadLetterTotals, LaneCounts, Results
 from jobs.runs.folder import Run
 from windowing.model import Pipeline
+from windowing.model.fates import before_windows, names
 from windowing.model.registry import PluginError
 from windowing.spark.sinks import reader_of
 from windowing.spark.sinks.reader import OutputUnreadable, SumsReader
@@ -28,12 +29,14 @@ class DatabaseTables:
 
     Attributes:
         before: the first batch to leave out, which a job may be writing; None: none.
+        fates: the names of those that windows have no part in.
         times: when batches were written.
         problems: what could not be read, and why.
     """
 
     reader: SumsReader
     before: int | None = None
+    fates: Sequence[str] = ()
     times: BatchTimes = field(default_factory=BatchTimes)
     problems: list[str] = field(default_factory=list)
 
@@ -63,7 +66,9 @@ class DatabaseTables:
 
     def _lanes(self) -> LaneCounts:
         schema = {name: type_ for name, type_ in METRICS.items() if name != "query"}
-        return lanes_of(self._frame(self.reader.lanes(), schema), self.times)
+        schema |= dict.fromkeys(self.fates, pl.Int64)
+        rows = self.reader.lanes(self.fates)
+        return lanes_of(self._frame(rows, schema), self.times, self.fates)
 
     def _dead(self) -> DeadLetterTotals:
         return dead_of(self._frame(self.reader.letters(), DEAD), self.times)
@@ -89,4 +94,5 @@ def database_tables(
         reader = reader_of(pipeline, run.table, run.run)
     except PluginError:
         return None
-    return DatabaseTables(reader, before) if isinstance(reader, SumsReader) else None
+    fates = names(before_windows(pipeline.source.fates))
+    return DatabaseTables(reader, before, fates) if isinstance(reader, SumsReader) else None

@@ -210,6 +210,20 @@ class DeadLetters(Part):
     examples: list[Example]
 
 
+class FateCount(Part):
+    """Records with a fate that windows have no part in: all queries count the same.
+
+    Attributes:
+        fate: its name, `filtered`, `duplicates`, or `warned:NAME` of a rule.
+        meaning: what has become of them, in words.
+        count: their number; None: not counted.
+    """
+
+    fate: str
+    meaning: str
+    count: Count | None
+
+
 class StateSize(Part):
     """The state of the run's lanes and shards.
 
@@ -302,6 +316,7 @@ class Overview(Part):
         lanes: its lanes, by number.
         history: the run's life, the oldest bucket first.
         dead_letters: by reason, the most frequent first.
+        fates: what became of records before any window saw them, and rules that only warned.
         verdicts: the last verdicts, the newest first.
         plan: what `slackwater explain` prints.
         links: places to continue from.
@@ -321,6 +336,7 @@ class Overview(Part):
     open_windows: list[OpenWindows]
     history: Annotated[list[Bucket], Field(max_length=BUCKETS_MAX)]
     dead_letters: list[DeadLetters]
+    fates: list[FateCount] = []
     state_size: StateSize
     batches: Batches
     quality: list[QualityOverTime]

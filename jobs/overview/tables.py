@@ -21,6 +21,7 @@ class Tables:
         folder: the folder that they are in.
         cache: what is known already; it is brought up to date.
         before: the first batch to leave out, which a job may be writing; None: none.
+        fates: the names of those that windows have no part in.
         bytes_max: how large the new files of a table may be to be counted; None: as large as they
             are. Of a table with more, what is known stays.
 
@@ -33,6 +34,7 @@ class Tables:
     run: str
     cache: Cache
     before: int | None = None
+    fates: Sequence[str] = ()
     bytes_max: int | None = None
     problems: list[str] = field(default_factory=list)
     changed: bool = False
@@ -77,7 +79,7 @@ class Tables:
             files, now = self._files(self.folder / name, seen)
             if self.bytes_max is not None and files.size > self.bytes_max:
                 return known
-            found = counted(kind, files, self.times)
+            found = counted(kind, files, self.times, self.fates)
         except Unreadable as error:
             self.problems.append(str(error))
             self.cache.seen.pop(name, None)

@@ -52,6 +52,7 @@ class LaneCount(msgspec.Struct):
 
     Attributes:
         dropped: late records that were dropped, over all queries.
+        fates: the number of each fate that windows have no part in, by its name.
         batch: its last batch.
         heard: the last batch that has read something of it; -1: none.
         heard_us: when that was written; None: unknown.
@@ -65,11 +66,14 @@ class LaneCount(msgspec.Struct):
     heard_us: int | None
     progress_us: int | None
     ended: bool
+    fates: dict[str, int] = {}
 
     def add(self, other: LaneCount) -> None:
         """Add what other files say of it."""
         self.read += other.read
         self.dropped += other.dropped
+        for name, number in other.fates.items():
+            self.fates[name] = self.fates.get(name, 0) + number
         if other.heard > self.heard:
             self.heard, self.heard_us = other.heard, other.heard_us
         if other.batch > self.batch:

@@ -25,7 +25,7 @@ def nothing() -> dict[str, Any]:
     """Return the parts of an overview that come from batches, without any."""
     size = StateSize(bytes=None, rows=None, bound=None)
     batches = Batches(count=0, last_at=None, median_ms=None, p95_ms=None)
-    lists = ("lanes", "open_windows", "history", "dead_letters", "quality")
+    lists = ("lanes", "open_windows", "history", "dead_letters", "fates", "quality")
     return {**{name: [] for name in lists}, "state_size": size, "batches": batches}
 
 

@@ -39,6 +39,7 @@ class Updater:
         checkpoint: its checkpoint: a batch is counted once it is committed.
         tables: the folder of its tables.
         of_results: the names of those with results.
+        fates: the names of those that windows have no part in.
         bytes_max: how large new files of a table may be to be read here; None: of any size.
         clock: seconds that only go forward.
     """
@@ -48,6 +49,7 @@ class Updater:
     tables: Path
     run: str
     of_results: Sequence[str]
+    fates: Sequence[str] = ()
     bytes_max: int | None = BYTES_MAX
     clock: Callable[[], float] = time.monotonic
 
@@ -75,7 +77,7 @@ class Updater:
             return  # such tables are read as a whole, each time
         known = cache.load(self.run_folder, self.tables)
         before = committed_offsets(self.checkpoint)[0] if self.checkpoint.exists() else None
-        found = Tables(self.tables, self.run, known, before, self.bytes_max)
+        found = Tables(self.tables, self.run, known, before, self.fates, self.bytes_max)
         found.results(self.of_results)
         found.lanes()
         found.dead()

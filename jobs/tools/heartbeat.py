@@ -25,7 +25,7 @@ from kafka.errors import KafkaError
 from jobs.brokers.broker import BrokerError, broker_error
 from jobs.brokers.broker import consumer as make_consumer
 from jobs.brokers.producing import Message, Signer, control_of, send_all
-from jobs.brokers.topics import TopicError, end_offsets
+from jobs.brokers.topics import lane_ends
 from windowing.engine.columns import KIND, TIME
 from windowing.engine.reading.control import Control, ControlError, Gate, read_control
 from windowing.engine.reading.pack import DATA, RawRows, pack
@@ -52,12 +52,13 @@ class Beat:
     """A bound for one silent partition.
 
     Attributes:
+        lane: its number.
         silent_us: how long it has been silent; None: always.
         bound_us: lower bound for all following records.
         control: the control record that states it, as JSON.
     """
 
-    partition: int
+    lane: int
     silent_us: int | None
     bound_us: int
     control: str
@@ -65,12 +66,12 @@ class Beat:
 
 @dataclass
 class PartitionFacts:
-    """The observed facts about a topic's partitions.
+    """The observed facts about the partitions of a source's topics.
 
     Attributes:
-        newest_us: per partition, the largest event time of its valid records.
-        heard_us: per partition, when its last valid record was appended.
-        ended: partitions that have ended.
+        newest_us: per lane, by number, the largest event time of its valid records.
+        heard_us: per lane, when its last valid record was appended.
+        ended: lanes that have ended.
     """
 
     newest_us: dict[int, int] = field(default_factory=dict)
@@ -91,12 +92,6 @@ def delays_of(pipeline: Pipeline, given: Delays | None) -> dict[str, Delays]:
     """
     if pipeline.source.control.believe == "none":
         msg = "source.control: none: nobody would believe a heartbeat: write control: bounds"
-        raise HeartbeatError(msg)
-    if pipeline.source.topics is not None:
-        msg = (
-            f"topics {', '.join(pipeline.source.topics)}: heartbeats are written into the "
-            "partitions of one topic: let the producers of several send bounds themselves"
-        )
         raise HeartbeatError(msg)
     disorder = pipeline.source.disorder
     if isinstance(disorder, Heartbeat) == (given is not None):
@@ -131,7 +126,7 @@ def beats(
         by_clock: also derive bounds from the wall clock; else only from other partitions' records.
     """
     source = pipeline.source
-    newest = {source.lane(partition): ts_us for partition, ts_us in seen.newest_us.items()}
+    newest = {source.lane(number): ts_us for number, ts_us in seen.newest_us.items()}
     # Cap at the largest valid time: larger bounds would be rejected.
     until_us = min(now_us, source.event_time.end_us)
     known = Control(now_us=until_us if by_clock else None, seen_us=newest)
@@ -143,18 +138,18 @@ def beats(
         said = {"now": until_us, **said}
     longest = source.control.bytes_max(source.founding, change=False)
     found = []
-    for partition in range(source.partitions):
-        heard_us = seen.heard_us.get(partition)
+    for number in range(source.partitions):
+        heard_us = seen.heard_us.get(number)
         silent = None if heard_us is None else now_us - heard_us
-        if partition in seen.ended or (silent is not None and silent <= silent_us):
+        if number in seen.ended or (silent is not None and silent <= silent_us):
             continue
-        way = delays[source.lane(partition)]
+        way = delays[source.lane(number)]
         bound_us = reached_us - way.max_delay_us - way.skew_us
         bound_us = min(max(bound_us, INT64_MIN), source.event_time.end_us)
         if not isinstance(source.disorder, Heartbeat):
             said = {"bound": bound_us}
         control = _spelled(said, longest, delays)
-        found.append(Beat(partition, silent, bound_us, control))
+        found.append(Beat(number, silent, bound_us, control))
     return found
 
 
@@ -170,7 +165,7 @@ def _spelled(said: dict[str, Any], longest: int, delays: dict[str, Delays]) -> s
 
 
 class Watch:
-    """Reads a topic's records as they arrive.
+    """Reads the records of a source's topics as they arrive.
 
     Args:
         consumer: one that joins no group.
@@ -181,9 +176,9 @@ class Watch:
         lanes = range(pipeline.source.partitions)
         self._rules = [ValueRules.of(pipeline, number) for number in lanes]
         self._gates = [Gate.of(pipeline, number) for number in lanes]
-        self._consumer = consumer
-        topic = pipeline.source.topic
-        self._lanes = [TopicPartition(topic, p) for p in range(pipeline.source.partitions)]
+        self._consumer, self._source = consumer, pipeline.source
+        places = map(pipeline.source.place, lanes)
+        self._lanes = [TopicPartition(part.topic, partition) for part, partition in places]
         consumer.assign(self._lanes)
         self._begin()
 
@@ -203,38 +198,43 @@ class Watch:
             behind = [
                 lane
                 for lane in behind
-                if lane.partition not in self.seen.heard_us and ends[lane] - back > firsts[lane]
+                if self._number(lane) not in self.seen.heard_us and ends[lane] - back > firsts[lane]
             ]
             back *= 10
 
     def _read_to(self, ends: dict[Any, int]) -> None:
         moved_s = time.monotonic()
         while any(self._consumer.position(lane) < end for lane, end in ends.items()):
-            for records in self._consumer.poll(timeout_ms=500).values():
+            for lane, records in self._consumer.poll(timeout_ms=500).items():
                 moved_s = time.monotonic()
-                self._take(records)
+                self._take(self._number(lane), records)
             if time.monotonic() - moved_s > _STALL_S:
                 msg = f"the topic's end was not reached: nothing came for {_STALL_S:g} s"
                 raise BrokerError(msg)
 
-    def _take(self, records: Sequence[Any]) -> None:
-        """Take records of one partition, in their order."""
+    def _number(self, lane: TopicPartition) -> int:
+        number = self._source.number(lane.topic, lane.partition)
+        assert number is not None  # noqa: S101 - no others are read
+        return number
+
+    def _take(self, number: int, records: Sequence[Any]) -> None:
+        """Take records of one lane, in their order."""
         data = list[Any]()
         for record in records:
             control = control_of(record.headers)
             if control is None:
                 data.append(record)
                 continue
-            body = self._gates[record.partition].open(control).body
+            body = self._gates[number].open(control).body
             if body is not None and _ends(body):
-                self.seen.ended.add(record.partition)
+                self.seen.ended.add(number)
         if data:
-            self._take_data(data[0].partition, data)
+            self._take_data(number, data)
 
-    def _take_data(self, partition: int, records: Sequence[Any]) -> None:
+    def _take_data(self, number: int, records: Sequence[Any]) -> None:
         at_us = pl.Series([record.timestamp * 1_000 for record in records])
         appended = pl.Series([record.timestamp_type == _LOG_APPEND_TIME for record in records])
-        rules = self._rules[partition]
+        rules = self._rules[number]
         own = [Metadata(r.key, r.timestamp * 1_000, tuple(r.headers)) for r in records]
         rows = RawRows(
             [record.offset for record in records],
@@ -247,17 +247,23 @@ class Watch:
         # Bad values do not advance progress: their lane is still silent.
         good = chunk[KIND] == DATA
         if good.any():
-            self._advance(self.seen.newest_us, partition, chunk[TIME].filter(good))
-            self._advance(self.seen.heard_us, partition, at_us.filter(good))
+            self._advance(self.seen.newest_us, number, chunk[TIME].filter(good))
+            self._advance(self.seen.heard_us, number, at_us.filter(good))
 
     @staticmethod
-    def _advance(instants_us: dict[int, int], partition: int, found_us: pl.Series) -> None:
+    def _advance(instants_us: dict[int, int], number: int, found_us: pl.Series) -> None:
         newest_us = max(found_us.to_list())
-        instants_us[partition] = max(newest_us, instants_us.get(partition, newest_us))
+        instants_us[number] = max(newest_us, instants_us.get(number, newest_us))
 
 
-def _message(beat: Beat, source: Source, signer: Signer) -> Message:
-    return beat.partition, b"", signer.signed(source.lane(beat.partition), beat.control)
+def messages_of(beats: Sequence[Beat], source: Source, signer: Signer) -> dict[str, list[Message]]:
+    """Return what is to be written for heartbeats, by topic."""
+    found: dict[str, list[Message]] = {}
+    for beat in beats:
+        part, partition = source.place(beat.lane)
+        signed = signer.signed(source.lane(beat.lane), beat.control)
+        found.setdefault(part.topic, []).append((partition, b"", signed))
+    return found
 
 
 def _ends(control: bytes) -> bool:
@@ -269,21 +275,21 @@ def _ends(control: bytes) -> bool:
 
 @contextmanager
 def watching(pipeline: Pipeline, bootstrap: str) -> Iterator[Watch]:
-    """Provide a watch over a pipeline's topic.
+    """Provide a watch over a pipeline's topics.
 
     Raises:
-        BrokerError, TopicError: no broker answers, or the topic or a partition does not exist.
+        BrokerError, TopicError: no broker answers, or a topic or a partition does not exist.
+        HeartbeatError: a topic lacks partitions.
     """
-    source, found = pipeline.source, end_offsets(bootstrap, pipeline.source.topic)
-    for partition in sorted(found):
-        if source.number(source.topic, partition) is None:
-            raise TopicError(source.undeclared(f"{source.topic}/{partition}"))
-    if len(found) != source.partitions:
-        msg = (
-            f"topic {source.topic!r} has {len(found)} partitions, the pipeline declares "
-            f"{source.partitions}: correct the file"
-        )
-        raise HeartbeatError(msg)
+    found = [*map(pipeline.source.place, lane_ends(bootstrap, pipeline.source))]
+    for part in pipeline.source.parts:
+        there = sum(one.topic == part.topic for one, _ in found)
+        if there != part.partitions:
+            msg = (
+                f"topic {part.topic!r} has {there} partitions, the pipeline declares "
+                f"{part.partitions}: correct the file"
+            )
+            raise HeartbeatError(msg)
     consumer = make_consumer(bootstrap)
     try:
         yield Watch(pipeline, consumer)
@@ -319,7 +325,7 @@ def emit(
         clock: the clock, in microseconds.
 
     Raises:
-        BrokerError, TopicError, HeartbeatError: the topic cannot be read or written.
+        BrokerError, TopicError, HeartbeatError: a topic cannot be read or written.
     """
     last: dict[int, int] = {}
     written, source, signer = 0, pipeline.source, Signer(pipeline.source.control)
@@ -338,13 +344,13 @@ def emit(
                     silent_us=silent_us,
                     by_clock=by_clock,
                 )
-                if beat.bound_us > last.get(beat.partition, INT64_MIN)
+                if beat.bound_us > last.get(beat.lane, INT64_MIN)
             ]
             if due:
-                messages = [_message(beat, source, signer) for beat in due]
-                written += send_all(bootstrap, source.topic, messages)
+                for topic, messages in messages_of(due, source, signer).items():
+                    written += send_all(bootstrap, topic, messages)
             for beat in due:
-                last[beat.partition] = beat.bound_us
+                last[beat.lane] = beat.bound_us
                 on_beat(beat)
             if every_s is None:
                 break

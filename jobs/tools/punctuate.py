@@ -19,13 +19,18 @@ from windowing.engine.columns import field_column
 from windowing.engine.plan import closing_by_event_time, plan_of
 from windowing.engine.reading.batches import Entry
 from windowing.engine.wids import Ints, lowered
+from windowing.engine.windows import cumulate
+from windowing.engine.windows.calendar import grain_us
 from windowing.model import Pipeline
 from windowing.model.lengths import INT64_MAX
 from windowing.model.limits import LATEST
+from windowing.model.metadata import metadata_of
+from windowing.model.source import Source
 from windowing.model.windows.traits import Ends
+from windowing.model.windows.window import Window
 
 Stops = Mapping[int, Mapping[int, list[bytes]]]
-"""Per partition and offset, the control records that go right after that record."""
+"""Per lane and offset, the control records that go right after that record."""
 
 _END = b'{"end":true}'
 
@@ -64,12 +69,24 @@ def step_of(pipeline: Pipeline) -> int:
     step_us = 1 if any(flow.window is None and flow.waits for flow in pipeline.flows) else 0
     for flow in closing_by_event_time(plan_of(pipeline)):
         window = flow.query.window
-        gridded = window.traits.ends is Ends.SLIDES
-        step_us = math.gcd(step_us, window.slide, window.origin) if gridded else 1
+        step_us = math.gcd(step_us, *_steps(window))
     if step_us == 0:
         msg = "no query goes by event time, whatever is promised: say --every 1min"
         raise PunctuateError(msg)
     return step_us
+
+
+def _steps(window: Window) -> tuple[int, ...]:
+    """Return lengths whose common divisor divides every window end."""
+    match window.traits.ends:
+        case Ends.SLIDES:
+            return window.slide, window.origin
+        case Ends.CALENDAR:
+            return (grain_us(window),)
+        case Ends.NUMBERED if window.traits.periodic:
+            return window.slide, cumulate.grain_us(window)
+        case _:
+            return (1,)
 
 
 def tightest_bounds(ts_us: Ints, every_us: int) -> Ints:
@@ -169,29 +186,35 @@ def _control(bound_us: int, on: Mapping[str, object] | None = None) -> bytes:
 
 
 def punctuated(
-    log: Iterable[Entry], stops: Stops, source: str, end: Collection[int] = ()
+    source: Source, log: Iterable[Entry], stops: Stops, end: Collection[int] = ()
 ) -> Iterator[Event]:
     """Insert punctuations into the log.
 
-    An inserted record takes the offset after its neighbour's, and every later one of its lane moves
-    up; gaps stay. It takes the append time of the record before it.
+    Records stay as they are, but for their offsets. An inserted record takes the offset after its
+    neighbour's, and every later one of its lane moves up; gaps stay. It takes the append time of
+    the record before it.
 
     Args:
-        end: partitions that get an end after their last record.
+        end: the lanes that get an end after their last record.
     """
     shift: dict[int, int] = {}
     last: dict[int, Event] = {}
     for entry in log:
-        lane, offset = entry.partition, entry.offset
+        lane, offset = source.number(entry.source, entry.partition), entry.offset
+        assert lane is not None  # noqa: S101 - the log is the source's
         moved = offset + shift.get(lane, 0)
-        last[lane] = Event(source, lane, moved, entry.value, entry.control, entry.append_us)
+        last[lane] = Event(
+            *(entry.source, entry.partition, moved, entry.value, entry.control, entry.append_us),
+            metadata_of(entry),
+        )
         yield last[lane]
         for control in stops.get(lane, {}).get(offset, ()):
             shift[lane] = shift.get(lane, 0) + 1
             last[lane] = _after(last[lane], control)
             yield last[lane]
     for lane in sorted(end):
-        before = last.get(lane, Event(source, lane, -1, None, None, None))
+        part, partition = source.place(lane)
+        before = last.get(lane, Event(part.topic, partition, -1, None, None, None))
         yield _after(before, _END)
 
 

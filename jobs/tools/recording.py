@@ -43,10 +43,10 @@ class Recording:
     """The valid records of a log, before the ends of their lanes.
 
     Attributes:
-        lanes: per declared partition, in offset order: `arrival` (the record's number in the log,
-            from 0, bad values and control records counted), `offset`, `ts_us`, `append_us`, and a
-            column for every field, named as in a chunk.
-        ended: per partition that has an end, its number in the log.
+        lanes: per declared lane, by number, in offset order: `arrival` (the record's number in the
+            log, from 0, bad values and control records counted), `offset`, `ts_us`, `append_us`,
+            and a column for every field, named as in a chunk.
+        ended: per lane that has an end, the end's number in the log.
         length: number of records of any kind in the log.
     """
 
@@ -73,7 +73,10 @@ def record(pipeline: Pipeline, log: Iterable[Entry]) -> Recording:
     for part in _chunks(log):
         by_lane: dict[int, list[tuple[int, Entry]]] = {}
         for entry in part:
-            by_lane.setdefault(entry.partition, []).append((next(numbers), entry))
+            number = pipeline.source.number(entry.source, entry.partition)
+            by_lane.setdefault(entry.partition if number is None else number, []).append(
+                (next(numbers), entry)
+            )
         length += len(part)
         for partition, placed in by_lane.items():
             check_lane(pipeline.source, partition)

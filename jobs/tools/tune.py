@@ -23,14 +23,14 @@ from jobs.tools.knee import knee_of
 from jobs.tools.punctuate import step_of, tightest_bounds
 from jobs.tools.recording import Recording
 from jobs.tools.times_in_words import round_up
-from jobs.tools.tune_windows import closings, first_rows, grid_of, late_for_some, spans
-from windowing.engine import wids
+from jobs.tools.tune_lanes import Withheld, before, lags, newest, where
+from jobs.tools.tune_settings import first_that, knee_in_rows, rows_grid, time_grid
+from jobs.tools.tune_windows import closings, first_rows, late_for_some, numbering_of, spans
 from windowing.engine.plan import closing_by_event_time, plan_of
 from windowing.engine.progress import generator_of
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.part import key_columns
 from windowing.model import Pipeline, Query
-from windowing.model.fates import withheld
 from windowing.model.progress import Slack, SlackRows
 from windowing.model.windows.traits import Ends
 
@@ -38,12 +38,10 @@ Kind = Literal["time", "rows", "punctuation"]
 Clock = Literal["event", "append"]
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999, 1.0)
-_GRID = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
 _NO_RECORD = (
     "the log holds no good record, so that nothing can be said of its lateness: "
     "`slackwater run FILE --input LOG --output OUT` says what is wrong with them"
 )
-_WITHHELD = "records that are {} cannot be weighed: tune a copy of the file that takes all"
 
 
 class TuneError(ValueError):
@@ -130,28 +128,28 @@ def tune(
     """
     scale = Scale(pipeline, recording, clock)
     step_us = step_of(pipeline)
-    slack_us = round_up(scale.least_time(target))
+    slack_us = scale.proposed_time(target)
     slack_rows = scale.least_rows(target)
     knee_us = _knee_in_time(scale, slack_us, target)
-    times = _time_grid(scale.needed_us, {slack_us, knee_us or 0})
+    times = time_grid(scale.needed_us, {slack_us, knee_us or 0})
     settings: list[Slack | SlackRows] = [*map(Slack, times)]
-    settings += map(SlackRows, _rows_grid(scale.least_rows(Fraction(0)), slack_rows))
+    settings += map(SlackRows, rows_grid(scale.least_rows(Fraction(0)), slack_rows))
     costs: list[Cost] = []
     for setting in settings:
         costs.append(scale.cost(setting))
         progress()
     costs.append(scale.punctuated(step_us))
+    in_rows = [(cost.slack, cost.late) for cost in costs if cost.kind == "rows"]
     silent = [pipeline.source.lane(p) for p, lane in recording.lanes.items() if lane.is_empty()]
-    lags = [_lags(lane["ts_us"].to_numpy()) for lane in scale.lanes]
     return Tuning(
         records=scale.records,
-        lags_us=np.sort(np.concatenate(lags)),
+        lags_us=scale.lags_us(),
         target=target,
         costs=tuple(costs),
         slack_us=slack_us,
         slack_rows=slack_rows,
         knee_us=knee_us,
-        knee_rows=_knee_in_rows(costs, slack_rows, scale.least_share(target)),
+        knee_rows=knee_in_rows(in_rows, slack_rows, scale.least_share(target)),
         silent=tuple(silent),
         left_out=scale.left_out,
     )
@@ -161,20 +159,18 @@ class Scale:
     """Computes the cost of settings on one log.
 
     Attributes:
-        lanes: the valid records of the lanes that have any; `place` is their position in arrival
-            order.
-        records: number of records in some window.
+        lanes: the valid records of the lanes that have any, those withheld, too; `place` is their
+            position in arrival order.
+        records: number of records in some window if nothing is late.
         left_out: the names of queries that are not weighed: they have windows of a plug-in.
-        needed_us: for each record that some slack leaves late, the largest such slack; sorted.
+        needed_us: for each of these that some slack leaves late, the largest such slack; sorted.
     """
 
     def __init__(self, pipeline: Pipeline, recording: Recording, clock: Clock) -> None:
         self._pipeline = pipeline
-        if not pipeline.one_topic:
+        if pipeline.join is not None:
             msg = "a join has no windows that records go into: nothing can be weighed"
             raise TuneError(msg)
-        if kept := withheld(pipeline.source.fates):
-            raise TuneError(_WITHHELD.format(" or ".join(kept)))
         self._queries = [flow.query for flow in closing_by_event_time(plan_of(pipeline))]
         if not self._queries:
             msg = "no query goes by event time: its slack means nothing to them"
@@ -182,7 +178,11 @@ class Scale:
                 msg = "operators have no windows that close at a time, so nothing can be weighed: "
                 msg += "the slack must exceed how far a record may be behind the newest of its lane"
             raise TuneError(msg)
-        own = [q for q in self._queries if q.window.traits.ends is Ends.NUMBERED]
+        own = [
+            query
+            for query in self._queries
+            if query.window.traits.ends is Ends.NUMBERED and not query.window.traits.periodic
+        ]
         self.left_out = tuple(query.name for query in own)
         self._queries = [query for query in self._queries if query not in own]
         if not self._queries:
@@ -211,43 +211,66 @@ class Scale:
             partition: int((whole["arrival"] < arrival).sum())
             for partition, arrival in recording.ended.items()
         }
-        self._truth = [first_rows(pipeline, query, whole, None) for query in self._queries]
+        self._withheld = Withheld(pipeline.source)
+        self._seen = [
+            self._withheld.seen(lane, np.full(len(lane), NOTHING_YET)) for lane in self.lanes
+        ]
+        seen = where(self.lanes, self._seen).sort("place")
+        asked = [] if seen.is_empty() else self._queries
+        self._truth = [first_rows(pipeline, query, seen, None) for query in asked]
         if all(truth.is_empty() for truth in self._truth):
             msg = "no window holds a record of the log: nothing can be said of their lateness"
             raise TuneError(msg)
         self._closings = [
-            closings(query, whole, truth)
+            closings(query, seen, truth)
             for query, truth in zip(self._queries, self._truth, strict=True)
         ]
         inside, needed = zip(*map(self._needed, self.lanes), strict=True)
-        self.records = int(sum(part.sum() for part in inside))
+        kept = np.concatenate(self._seen)
+        self.records = int((np.concatenate(inside) & kept).sum())
         if not self.records:
             msg = "no record of the log lies in any window: nothing can be said of its lateness"
             raise TuneError(msg)
-        all_needed = np.concatenate(needed)
-        self.needed_us = np.sort(all_needed[all_needed >= 0])
+        self._all_needed = np.concatenate(needed)
+        self.needed_us = np.sort(self._all_needed[(self._all_needed >= 0) & kept])
 
     def _needed(self, lane: pl.DataFrame) -> tuple[np.ndarray, Ints]:
         """Find the records in windows, and the largest slack that leaves each late, or -1."""
-        ts_us = lane["ts_us"].to_numpy()
-        newest = np.concatenate(([np.int64(NOTHING_YET)], np.maximum.accumulate(ts_us)[:-1]))
+        ts_us, newest_us = lane["ts_us"].to_numpy(), newest(lane)
         inside = np.zeros(len(lane), dtype=bool)
         needed = np.full(len(lane), -1, dtype=np.int64)
         for query in self._queries:
             first, last = spans(query, ts_us)
             within = first <= last
             inside |= within
-            end_us = wids.end_us(grid_of(query), first)
-            reaches = within & (newest >= end_us)
-            needed[reaches] = np.maximum(needed[reaches], newest[reaches] - end_us[reaches])
+            end_us = numbering_of(query).ends(first)
+            reaches = within & (newest_us >= end_us)
+            needed[reaches] = np.maximum(needed[reaches], newest_us[reaches] - end_us[reaches])
         return inside, needed
 
     def least_time(self, target: Fraction) -> int:
         """Find the smallest slack in time that keeps the late share within the target."""
+        if self._withheld.within_us is not None:
+            turns = self._turns(self._withheld.within_us)
+            return turns[
+                first_that(len(turns) - 1, lambda n: self._is_within(target, Slack(turns[n])))
+            ]
         allowed = int(target * self.records)
         if allowed >= len(self.needed_us):
             return 0
         return int(self.needed_us[len(self.needed_us) - 1 - allowed]) + 1
+
+    def proposed_time(self, target: Fraction) -> int:
+        """Return the same, rounded up to two digits, unless that makes other duplicates late."""
+        least = self.least_time(target)
+        rounded = round_up(least)
+        return rounded if self._is_within(target, Slack(rounded)) else least
+
+    def _turns(self, within_us: int) -> list[int]:
+        """Return the slacks in time from which on other records are late, or duplicates."""
+        far = np.concatenate([*map(lags, self.lanes)]) - within_us
+        turns = np.concatenate(([-1], self._all_needed, far))
+        return [int(slack) for slack in np.unique(turns[turns >= -1] + 1)]
 
     def late_share(self, slacks_us: Ints) -> np.ndarray:
         """Return the share of late records under each of several slacks in time."""
@@ -260,24 +283,26 @@ class Scale:
 
     def least_rows(self, target: Fraction) -> int:
         """Find the smallest slack in rows that keeps the late share within the target."""
-        low, high = 0, max(map(len, self.lanes))
-        while low < high:
-            middle = (low + high) // 2
-            late = sum(
-                self._late(lane, _before(self._after(lane, SlackRows(middle)))).sum()
-                for lane in self.lanes
-            )
-            if late <= target * self.records:
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        return first_that(
+            max(map(len, self.lanes)), lambda n: self._is_within(target, SlackRows(n))
+        )
+
+    def _is_within(self, target: Fraction, setting: Slack | SlackRows) -> bool:
+        late = sum(
+            int(self._late(lane, before(self._after(lane, setting))).sum()) for lane in self.lanes
+        )
+        return late <= target * self.records
+
+    def lags_us(self) -> Ints:
+        """Return how far each record that windows see is behind the newest before it; sorted."""
+        return np.sort(np.concatenate([*map(lags, self.lanes)])[np.concatenate(self._seen)])
 
     def _late(self, lane: pl.DataFrame, before_us: Ints) -> np.ndarray:
+        """Return which of the records that windows see are late for some."""
         late = np.zeros(len(lane), dtype=bool)
         for query in self._queries:
             late |= late_for_some(query, lane["ts_us"].to_numpy(), before_us)
-        return late
+        return late & self._withheld.seen(lane, before_us)
 
     def _after(self, lane: pl.DataFrame, setting: Slack | SlackRows) -> Ints:
         generator = generator_of(setting, self._names[lane["partition"][0]])
@@ -296,12 +321,16 @@ class Scale:
         return self._cost("punctuation", None, after)
 
     def _cost(self, kind: Kind, slack: int | None, after: Sequence[Ints]) -> Cost:
-        before = [_before(progress) for progress in after]
-        pairs = list(zip(self.lanes, before, strict=True))
+        progress_us = [before(progress) for progress in after]
+        pairs = list(zip(self.lanes, progress_us, strict=True))
         late = sum(int(self._late(lane, progress).sum()) for lane, progress in pairs)
-        records, progress_us = pl.concat(self.lanes), np.concatenate(before)
+        seen = [self._withheld.seen(lane, progress) for lane, progress in pairs]
+        records, known_us = (
+            where(self.lanes, seen),
+            np.concatenate(progress_us)[np.concatenate(seen)],
+        )
         compared = pl.concat(
-            _compared(query, truth, first_rows(self._pipeline, query, records, progress_us))
+            _compared(query, truth, first_rows(self._pipeline, query, records, known_us))
             for query, truth in zip(self._queries, self._truth, strict=True)
         )
         latency_us, closed = self._latency(after)
@@ -349,10 +378,6 @@ def _clock(whole: pl.DataFrame, clock: Clock) -> Ints:
     return whole["append_us"].to_numpy()
 
 
-def _before(after: Ints) -> Ints:
-    return np.concatenate(([np.int64(NOTHING_YET)], after[:-1]))
-
-
 def _compared(query: Query, truth: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     """Compare each true row with the first one: whether it is `wrong`, and the share `missing`."""
     on = ["wid", *key_columns(query)]
@@ -364,10 +389,6 @@ def _compared(query: Query, truth: pl.DataFrame, found: pl.DataFrame) -> pl.Data
     )
 
 
-def _lags(ts_us: Ints) -> Ints:
-    return np.maximum.accumulate(ts_us) - ts_us
-
-
 def _knee_in_time(scale: Scale, slack_us: int, target: Fraction) -> int | None:
     """Find the knee of the curve between no slack and one that meets the target, rounded."""
     needed = scale.needed_us[scale.needed_us < slack_us]
@@ -376,24 +397,3 @@ def _knee_in_time(scale: Scale, slack_us: int, target: Fraction) -> int | None:
     at = knee_of(slacks, late)
     knee_us = None if at is None else round_up(int(slacks[at]))
     return knee_us if knee_us is not None and knee_us < slack_us else None
-
-
-def _knee_in_rows(costs: Sequence[Cost], slack_rows: int, least: float) -> int | None:
-    """Find the knee among the slacks in rows, up to one that meets the target."""
-    found = [(cost.slack, cost.late) for cost in costs if cost.kind == "rows"]
-    curve = [(slack, max(late, least)) for slack, late in found if slack is not None]
-    slacks = [slack for slack, _ in curve if slack <= slack_rows]
-    at = knee_of(slacks, [late for slack, late in curve if slack <= slack_rows])
-    return None if at is None or slacks[at] == slack_rows else slacks[at]
-
-
-def _time_grid(needed_us: Ints, proposed_us: set[int]) -> list[int]:
-    if not len(needed_us):
-        return sorted({0, *proposed_us})
-    points = (int(np.quantile(needed_us, share, method="higher")) + 1 for share in _GRID)
-    return sorted({0, *proposed_us, *map(round_up, points)})
-
-
-def _rows_grid(enough: int, proposed: int) -> list[int]:
-    steps = (digit * 10**power for power in range(len(str(enough))) for digit in (1, 2, 5))
-    return sorted({0, proposed, enough, *(step for step in steps if step < enough)})

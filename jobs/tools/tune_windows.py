@@ -25,8 +25,9 @@ from windowing.engine.columns import (
 )
 from windowing.engine.plan import plan_flow
 from windowing.engine.progress.reached import LaneProgress, StreamProgress
-from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints
+from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, Numbering
 from windowing.engine.windows.chains import end
+from windowing.engine.windows.classes import parts_of
 from windowing.engine.windows.part import Scan, ShardPart, key_columns, unit_columns
 from windowing.model import Pipeline, Query
 from windowing.model.emission import Late
@@ -42,28 +43,27 @@ class UnitError(ValueError):
     exit_code = 1
 
 
-def grid_of(query: Query) -> Grid:
+def numbering_of(query: Query) -> Numbering:
     """Return the windows that decide lateness: the query's own, or ones that end at each record."""
     window = query.window
     if window.traits.ends is Ends.ROWS or window.traits.merging:
         # Rows are numbered when progress passes them, so a row that comes later is late; a record
         # is late for its session if progress had passed it.
         return Grid(range_=1, slide=1, origin=0)
-    return wids.grid(window)
+    return parts_of(window).numbering or wids.grid(window)
 
 
 def spans(query: Query, ts_us: Ints) -> tuple[Ints, Ints]:
     """Return first and last window of each record; last < first if the record is in no window."""
-    grid = grid_of(query)
-    first, last = wids.slide_of(grid, ts_us), wids.last_window(grid, ts_us)
-    gridded = query.window.traits.ends is Ends.SLIDES
-    return first, np.where((ts_us < grid.origin) & gridded, first - 1, last)
+    numbers = numbering_of(query)
+    first, last = numbers.span(ts_us)
+    return first, np.where(numbers.outside(ts_us), first - 1, last)
 
 
 def late_for_some(query: Query, ts_us: Ints, before_us: Ints) -> Flags:
     """Return which records are late for some window, given the progress before each."""
     first, last = spans(query, ts_us)
-    late: Flags = (first <= last) & (wids.slide_of(grid_of(query), before_us) > first)
+    late: Flags = (first <= last) & (numbering_of(query).open_from(before_us) > first)
     return late
 
 
@@ -167,7 +167,7 @@ def closings(query: Query, records: pl.DataFrame, truth: pl.DataFrame) -> tuple[
     if query.window.traits.at_records:
         return ids, ids + 1
     if query.window.traits.ends is not Ends.ROWS:
-        ends = wids.end_us(grid_of(query), ids)
+        ends = numbering_of(query).ends(ids)
         return ends, ends
     found = [_closings_of_unit(query.window, unit) for unit in _units(query, records)]
     every_end, closes = zip(*found, strict=True)

@@ -40,11 +40,12 @@ def why_not(before: Plan, after: Plan, query: str) -> str | None:
         return "a query of operators sees every record from the first one on"
     window = flow.query.window
     later = begins_later(window)
-    if window.traits.ends is not Ends.SLIDES or (window.align == "start" and not later):
+    lies = window.traits.ends in (Ends.SLIDES, Ends.CALENDAR)
+    if not lies or (window.align == "start" and not later):
         return (
             f"{window.kind} windows{' with ALIGN start' * (window.align == 'start')} may hold "
             "records from before it was added: only windows with an ORIGIN at their beginning "
-            "(RANGE … SLIDE … WATTR, or RANGE LANDMARK), or a query with from, can begin later"
+            "(RANGE … SLIDE … WATTR, LANDMARK, CUMULATE), or a query with from, can begin later"
         )
     if flow.clock not in before.clocks or flow.clock.attribute != window.attribute:
         return f"the run does not know its own progress by {window.attribute}"
@@ -75,7 +76,8 @@ def beginning(window: Window) -> int:
     active = window.active
     if active is None or active.begins_us is None:
         return window.origin
-    return active.begins_us if window.align == "start" else max(window.origin, active.begins_us)
+    anywhere = window.align == "start" or window.traits.ends is Ends.CALENDAR
+    return active.begins_us if anywhere else max(window.origin, active.begins_us)
 
 
 def check_origins(

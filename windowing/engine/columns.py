@@ -58,6 +58,7 @@ OFFSETS: Final = "offsets"
 KEY: Final = "key"
 VALUES: Final = "values"
 RETRACTS: Final = "retracts"
+TOMBSTONE: Final = "tombstone"
 ABSORBED_BY: Final = "absorbed_by"
 OVERFLOW: Final = "overflow"
 

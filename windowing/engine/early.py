@@ -26,6 +26,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
+from windowing.engine.having import SentRows
 from windowing.engine.plan import extents
 from windowing.engine.progress.reached import Progress
 from windowing.engine.storage.frames import from_bytes, to_bytes
@@ -57,10 +58,11 @@ class EarlyRows:
     Args:
         query: the query; it may have an early policy.
         part: the shard part that gives the content of windows.
+        sent: what is sent of the rows; None: all.
     """
 
-    def __init__(self, query: Query, part: ShowsOpenWindows) -> None:
-        self._query, self._policy, self._part = query, query.early, part
+    def __init__(self, query: Query, part: ShowsOpenWindows, sent: SentRows | None = None) -> None:
+        self._query, self._policy, self._part, self._sent = query, query.early, part, sent
         self._sessions = part if isinstance(part, MovesOpenWindows) else None
         self._names = {name: field_column(name) for name in dict.fromkeys(query.key)}
         self._name = PREFIX + query.name
@@ -117,12 +119,18 @@ class EarlyRows:
             counted = counted.with_columns(last.alias(AT_LAST))
             # Like tombstones: the frames of all shards are concatenated.
             rows = rows.with_columns(pl.lit(None, dtype=pl.Int64).alias(ABSORBED_BY))
+        sent = due
+        if self._sent is not None:
+            holds, held = self._sent.holds(rows), counted["held"]
+            sent = due & (holds | held)
+            rows = self._sent.marked(rows, holds)
+            counted = counted.with_columns(held=pl.when(due).then(holds).otherwise(held))
         noted = counted.drop(RECORDS)
         if self._sessions is not None and known.shown is not None:
             closed = self._closed(self._sessions.sessions(tables, after), noted, known.shown)
             noted = pl.concat([noted, closed.select(noted.columns)])
         known.shown = to_bytes(noted)
-        return rows.with_columns(counted["number"].alias(REVISION)).filter(due)
+        return rows.with_columns(counted["number"].alias(REVISION)).filter(sent)
 
     def _closed(self, sessions: pl.DataFrame, opened: pl.DataFrame, shown: bytes) -> pl.DataFrame:
         """Return sessions that were shown and have ended: a late record may reopen them."""
@@ -162,6 +170,8 @@ class EarlyRows:
             zero, none = pl.lit(0, dtype=pl.Int64), pl.lit(None, dtype=pl.Int64)
             fresh = pl.concat([windows, counts], how="horizontal")
             fresh = fresh.with_columns(shown=zero, number=zero)
+            if self._sent is not None:
+                fresh = fresh.with_columns(held=pl.lit(value=False))
             return fresh if self._sessions is None else fresh.with_columns(none.alias(AT_LAST))
         joined = windows.join(
             from_bytes(known.shown),
@@ -171,6 +181,8 @@ class EarlyRows:
             maintain_order="left",
         )
         joined = pl.concat([joined, counts], how="horizontal")
+        if self._sent is not None:
+            joined = joined.with_columns(pl.col("held").fill_null(value=False))
         return joined.with_columns(pl.col("shown", "number").fill_null(0))
 
     def _windows(self, rows: pl.DataFrame) -> pl.DataFrame:

@@ -31,6 +31,11 @@ Mechanism = Literal[
     "slices rolled up",
     "overflown sums",
     "failures of a class",
+    "failures of a handler",
+    # rows
+    "rows without records",
+    "rows held back",
+    "rows that withdraw",
     # state
     "merged deltas",
     "cold state",

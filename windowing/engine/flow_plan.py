@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from windowing.engine.aggregates import StateSchema
@@ -32,6 +32,7 @@ class FlowPlan(Generic[F_co]):
         row_clock: the clock that numbers its records as they arrive; None: it needs no numbers.
         whole: why a lane must read its chunks one behind the other; None: by this flow, it need
             not.
+        waits_for: the lanes whose progress makes its rows due; None: all.
     """
 
     query: F_co
@@ -44,6 +45,12 @@ class FlowPlan(Generic[F_co]):
     clock: ClockId
     row_clock: ClockId | None = None
     whole: str | None = None
+    waits_for: tuple[int, ...] | None = None
+
+    @property
+    def due_by(self) -> ClockId:
+        """The clock by which its rows are due: of the lanes that it waits for."""
+        return replace(self.clock, lanes=self.waits_for)
 
     @property
     def name(self) -> str:

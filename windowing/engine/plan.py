@@ -24,14 +24,18 @@ from windowing.engine.progress.clock import ClockId, clock_by
 from windowing.engine.rows.two_stage import plan_operators, report_extents
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import Ints
+from windowing.engine.windows.asof import plan_asof
 from windowing.engine.windows.classes import Extent, plan_join, plan_windows, window_extents
 from windowing.engine.windows.classes import drawn_extents as pair_extents
 from windowing.engine.windows.evaluation import SHARED
+from windowing.engine.windows.window_join import plan_window_join, window_join_extents
 from windowing.model import Pipeline, Query
+from windowing.model.asof import AsofQuery
 from windowing.model.file.pipeline import Source
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Disorder
 from windowing.model.query import Flow, JoinQuery
+from windowing.model.window_join import WindowJoinQuery
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class FlowKind:
 KINDS: Final[Mapping[str, FlowKind]] = {
     Query.flow_kind: FlowKind(plan_windows, window_extents),
     JoinQuery.flow_kind: FlowKind(plan_join, pair_extents),
+    AsofQuery.flow_kind: FlowKind(plan_asof, pair_extents),
+    WindowJoinQuery.flow_kind: FlowKind(plan_window_join, window_join_extents),
     OperatorQuery.flow_kind: FlowKind(plan_operators, report_extents),
 }
 

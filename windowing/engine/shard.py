@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import polars as pl
 
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.early import EarlyRows
 from windowing.engine.effects import took_effect
+from windowing.engine.having import SentRows, held_back
+from windowing.engine.moves import Moves
 from windowing.engine.plan import Plan
 from windowing.engine.progress.clock import ClockId, begin, progress_of
 from windowing.engine.progress.idle import IdleLanes, left_out
@@ -25,14 +26,20 @@ from windowing.engine.progress.reached import Progress, spelled
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
 from windowing.engine.storage import tables
-from windowing.engine.storage.cold import ColdState, Move
+from windowing.engine.storage.cold import ColdState
 from windowing.engine.storage.frames import from_bytes
 from windowing.engine.storage.parcel import Parcel, TakenChange
 from windowing.engine.storage.state import StateStore, StepStore, check_fingerprint
 from windowing.engine.storage.tables import HEAD, KEYS, STATE, ShardState, append_keys
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED
-from windowing.engine.windows.part import ReplacesState, ShardPart, ShowsOpenWindows, Tables
+from windowing.engine.windows.part import (
+    ReplacesState,
+    SeesArrivals,
+    ShardPart,
+    ShowsOpenWindows,
+    Tables,
+)
 from windowing.model.run_errors import CheckpointMismatch, StateFull
 from windowing.model.windows.window import ROW_NUM
 
@@ -45,6 +52,7 @@ class Emission:
         results: per query, rows as `windowing.engine.windows.part.ShardPart` describes them.
         early: per query, provisional rows, the same way.
         dead_letters, metrics: frames from the lanes, as bytes, passed through.
+        held_back: per query with `having`, how many rows were not sent.
         taken: changes that lanes take and the plan does not know: nothing of the step is kept.
     """
 
@@ -52,18 +60,8 @@ class Emission:
     early: dict[str, pl.DataFrame] = field(default_factory=dict)
     dead_letters: list[bytes] = field(default_factory=list)
     metrics: list[bytes] = field(default_factory=list)
+    held_back: dict[str, int] = field(default_factory=dict)
     taken: list[TakenChange] = field(default_factory=list)
-
-
-class Moves(NamedTuple):
-    """The progress by each clock, before and after a step's parcels."""
-
-    before: Mapping[ClockId, Progress]
-    after: Mapping[ClockId, Progress]
-
-    def of(self, clock: ClockId) -> Move:
-        """Return the largest progress of any unit by a clock, before and after."""
-        return Move(self.before[clock].highest, self.after[clock].highest)
 
 
 class Shard:
@@ -76,7 +74,8 @@ class Shard:
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._pipeline = plan, plan.pipeline
-        self._clocks = {flow.name: flow.clock for flow in plan.flows}
+        self._clocks = {flow.name: flow.due_by for flow in plan.flows}
+        self._measured = tuple(dict.fromkeys((*plan.clocks, *self._clocks.values())))
         merged = [flow for flow in plan.flows if not flow.replaces]
         self.parts: dict[str, ShardPart] = {
             flow.name: flow.shard_part(plan.pipeline) for flow in merged
@@ -85,10 +84,13 @@ class Shard:
             flow.name: flow.shard_part(plan.pipeline) for flow in plan.flows if flow.replaces
         }
         self._schemas = {flow.name: flow.schema for flow in merged}
+        fields = plan.pipeline.source.fields
+        sent = {flow.name: SentRows.of(flow.query, fields) for flow in merged}
+        self._having = {name: rows for name, rows in sent.items() if rows is not None}
         idle_us = plan.idle_timeout_us
         self._idle = None if idle_us is None else IdleLanes(idle_us, plan.lanes)
         self._early = {
-            flow.name: EarlyRows(flow.query, self._part_shown(flow.name))
+            flow.name: EarlyRows(flow.query, self._part_shown(flow.name), sent[flow.name])
             for flow in merged
             if flow.query.window is not None and (flow.query.early or idle_us is not None)
         }
@@ -120,7 +122,7 @@ class Shard:
         state = self.head(store)
         before = self._progress(store, state)
         self._append(store, state, parcels)
-        moved = Moves(before, self._progress(store, state))
+        moved = Moves(before, self._progress(store, state), parcels)
         emission = Emission(
             dead_letters=[one.dead_letters for one in parcels if one.dead_letters is not None],
             metrics=[one.metrics for one in parcels if one.metrics is not None],
@@ -184,7 +186,8 @@ class Shard:
         found: dict[str, int] = {}
         for clock, progress in self._progress(store, self.head(store)).items():
             if clock.attribute != ROW_NUM:
-                found[clock.attribute] = progress.highest
+                highest = max(progress.highest, found.get(clock.attribute, progress.highest))
+                found[clock.attribute] = highest
         return found
 
     def _of(self, queries: Iterable[str]) -> dict[str, StateSchema]:
@@ -214,21 +217,25 @@ class Shard:
         Raises:
             CheckpointMismatch: a lane begins behind the state's progress.
         """
-        source = self._pipeline.source
-        for clock, progress in self._progress(store, state).items():
+        source, progress = self._pipeline.source, self._progress(store, state)
+        known = {name: len(lanes) for name, lanes in state.reached.items()}
+        reached_us = {clock: one.highest for clock, one in progress.items()}
+        for clock, highest_us in reached_us.items():
             lanes = state.reached[clock.name]
-            for number in range(len(lanes), source.partitions):
+            for number in range(known[clock.name], source.partitions):
                 begins = begin(clock, source, number)
-                if clock.attribute != ROW_NUM and begins.progress_us < progress.highest:
+                waited_for = clock.lanes is None or number in clock.lanes
+                if waited_for and clock.attribute != ROW_NUM and begins.progress_us < highest_us:
                     msg = (
                         f"lane {source.lane(number)} is said to join at {clock.attribute} "
                         f"{spelled(begins.progress_us)}, and the run is at "
-                        f"{spelled(progress.highest)}: windows have closed without it; take its "
+                        f"{spelled(highest_us)}: windows have closed without it; take its "
                         "lines out of joined, and accept it again with `slackwater topics FILE "
                         "--accept-partitions`"
                     )
                     raise CheckpointMismatch(msg)
-                lanes.append(begins)
+                if number >= len(lanes):
+                    lanes.append(begins)
         took_effect("lane added to state", source.partitions - source.founding)
         state.fingerprint = self._pipeline.fingerprint
 
@@ -237,7 +244,7 @@ class Shard:
     ) -> dict[ClockId, Progress]:
         """Return the progress of the units, by each clock; without the given silent lanes."""
         found: dict[ClockId, Progress] = {}
-        for clock in self._plan.clocks:
+        for clock in self._measured:
             lanes = left_out(state.reached[clock.name], silent)
             stored = None if clock.key is None else store.get(KEYS + clock.name)
             keys = None if stored is None else from_bytes(stored)
@@ -260,7 +267,7 @@ class Shard:
         state.deltas += tables.append(store, state.deltas, parcels, self.parts)
 
     def _emit(self, store: StateStore, state: ShardState, moved: Moves, emission: Emission) -> None:
-        before, after = moved
+        before, after, _ = moved
         # ENDED is both "nothing is due" and the end of all lanes, where all is due.
         due = [
             query
@@ -280,7 +287,14 @@ class Shard:
                 state.due_us[query] = later_us
                 continue
             part, clock = self.parts[query], self._clocks[query]
-            rows = part.rows(held[query], before[clock], after[clock])
+            if isinstance(part, SeesArrivals):
+                arrived = tables.added(moved.due_before(query, clock), self._schemas[query])
+                rows = part.rows_of_step(held[query], arrived, before[clock], after[clock])
+            else:
+                rows = part.rows(held[query], before[clock], after[clock])
+            if query in self._having:
+                made, rows = rows, self._having[query].of_rows(rows)
+                emission.held_back[query] = held_back(made, rows)
             if len(rows):
                 emission.results[query] = rows
                 took_effect("cold state", len(rows) if pieces else 0)

@@ -74,6 +74,14 @@ class Numbering(ABC):
         """Return which values lie before all windows."""
         return np.zeros(len(values), dtype=bool)
 
+    def after(self, windows: Ints, count: int) -> Ints:
+        """Return the window that comes `count` windows after each, at most the largest number."""
+        return _further(windows, count)
+
+    def exist(self, windows: Ints) -> Flags:
+        """Return which numbers windows have; others are holes between those of windows."""
+        return np.ones(len(windows), dtype=bool)
+
     def ended_by(self, progress: Ints) -> Ints:
         """Return the last window that has ended at a progress: `end(w) <= P`."""
         return np.where(progress == ENDED, ENDED, self.open_from(progress) - 1)

@@ -170,7 +170,9 @@ def kind_of(window: Window) -> Kind:
     """
     if window.traits.merging and window.range_ is not None:
         return "session"
-    if window.traits.ends is Ends.SLIDES and window.range_ is not None:
+    slides = window.traits.ends in (Ends.SLIDES, Ends.CALENDAR) or window.traits.periodic
+    if slides and window.range_ is not None:
+        # Slices of windows that cumulate are those of windows that slide.
         return "tumbling" if window.range_ == window.slide else "sliding"
     msg = (
         f"a {window.kind} window was not measured; sliding, tumbling and session windows were: run "
@@ -188,6 +190,11 @@ def partials(window: Window, load: Load, partitions: int) -> float:
     if kind_of(window) == "session":
         # A session is held until its gap has passed; records as far apart as the gap share one.
         slice_us, slices = _range(window) + load.held_us, 1.0
+    elif window.traits.periodic:
+        # Of a period, what has closed for good is one sum.
+        cells, behind_us = load.keys * partitions, load.held_us + load.batch_s * _S_US
+        slices = behind_us / window.slide * _touched(cells, load.rate * window.slide / _S_US)
+        return slices + _touched(cells, load.rate * _range(window) / _S_US)
     else:
         kept_us = _range(window) + load.held_us + load.batch_s * _S_US
         slice_us, slices = window.slide, kept_us / window.slide

@@ -81,6 +81,7 @@ class Findings:
         times: by the number of the source's part.
         ends_all: a way to end all lanes, where there is one.
         overflows: by query and aggregate, in how many rows it has no value that they could show.
+        held_back: by query with `having`, how many rows were not sent; a missing one is unknown.
     """
 
     pipeline: Pipeline
@@ -92,6 +93,7 @@ class Findings:
     times: Mapping[int, TimesSeen] = field(default_factory=dict)
     ends_all: str | None = None
     overflows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    held_back: Mapping[str, int] = field(default_factory=dict)
 
 
 def notes(found: Findings) -> list[str]:
@@ -276,6 +278,11 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
         what = "dropped" if counts[DROPPED.name] else "dead letters"
         do = way_out(flow.late.letter or "late")
         yield f"{flow.name}: {_share(late, counts.read)} came too late ({what}); {do}"
+    held_back = found.held_back.get(flow.name, 0)
+    if held_back and held_back >= SHARE * (held_back + (found.rows or {}).get(flow.name, 0)):
+        said = True
+        what = "row is" if held_back == 1 else "rows are"
+        yield f"{flow.name}: {held_back:,} {what} not sent: having does not hold, or is null"
     filtered = counts.get(FILTERED.name, 0)
     if filtered and filtered >= SHARE * counts.read:
         said = True
@@ -296,15 +303,15 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
     for name, rows in found.overflows.get(flow.name, {}).items():
         cause = "whose exact value no type takes (overflow): group by a finer key, or sum a float"
         if name in flow.by_users:
-            cause = "for which its class fails (overflow): `slackwater why` says how"
+            command = "trace" if flow.window is None else "why"
+            cause = f"for which its class fails (overflow): `slackwater {command}` says how"
         yield f"{flow.name}: {name} is null in {rows:,} row{'' if rows == 1 else 's'}, {cause}"
     if found.rows is not None and not found.rows.get(flow.name, 0) and not said:
         does = "explain` says when its windows close"
         if flow.window is not None:
             does = "why` says which lanes hold a window back"
-        yield (
-            f"{flow.name}: no row for {counts.read:,} records, and none is due: `slackwater {does}"
-        )
+        none = "none is due" if flow.having is None else "none is due that fulfils having"
+        yield f"{flow.name}: no row for {counts.read:,} records, and {none}: `slackwater {does}"
 
 
 def _open(found: Findings, flow: Flow, waiting: Waiting) -> str:

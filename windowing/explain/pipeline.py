@@ -7,10 +7,14 @@ from typing import Any, Final
 
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan, plan_flow
+from windowing.explain.asof import explain_asof
+from windowing.explain.calendar import explain_edges, explain_periods
 from windowing.explain.families import explain_families
 from windowing.explain.join import explain_join, explain_policy_join
 from windowing.explain.operators import explain_operators
+from windowing.explain.window_join import explain_window_join
 from windowing.explain.words import context_of, memory_bound, partial_bytes, speller
+from windowing.model.asof import AsofQuery
 from windowing.model.computed import BAD_EXPRESSION, warning
 from windowing.model.control import ControlRule
 from windowing.model.emission import Early
@@ -22,7 +26,9 @@ from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rules import in_log_order
+from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.by_record import example_step
+from windowing.model.windows.traits import Ends
 
 _WIDTH = 60
 _SHOWN = 4
@@ -140,10 +146,33 @@ def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
             yield "    an early tombstone where a start moves before the session has ended"
     if query.accumulation != "accumulating":
         yield f"  later rows: {_ACCUMULATION[query.accumulation]}"
+    yield from _rows_sent(query)
     if query.entries_max is not None:
         yield f"  at most {query.entries_max} partial states in a shard, or the batch fails"
     if query.window.traits.pictured:
         yield from _picture(query, source)
+    if query.window.traits.ends is Ends.CALENDAR:
+        yield from explain_edges(query.window)
+    elif query.window.traits.periodic and not query.window.traits.pictured:
+        yield from explain_periods(query.window)
+
+
+def _rows_sent(query: Query) -> Iterator[str]:
+    """Say which windows have rows although they are empty, and which rows are sent."""
+    if query.empty_after:
+        many = f"{query.empty_after:,} windows" if query.empty_after > 1 else "window"
+        yield (
+            f"  empty: the next {many} of a key behind one with records in time, while "
+            f"{'they have' if query.empty_after > 1 else 'it has'} none; for that, a key's last "
+            "partial state is kept so much longer"
+        )
+    if query.having is None:
+        return
+    does = "withdraws the row before, if that held, as a tombstone"
+    if query.accumulation == "retracting":
+        does = "is not sent; the row before is taken back as ever, if that held"
+    yield f"  having: {query.having.text}"
+    yield f"    a row that does not hold, or for which this is null or fails, {does}"
 
 
 def _explain_join(flow: FlowPlan[JoinQuery], plan: Plan) -> Iterator[str]:
@@ -155,9 +184,15 @@ def _explain_join(flow: FlowPlan[JoinQuery], plan: Plan) -> Iterator[str]:
         yield f"  late: {_late(join, plan.pipeline.source)}"
 
 
+def _explain_window_join(flow: FlowPlan[WindowJoinQuery], plan: Plan) -> Iterator[str]:
+    return explain_window_join(flow, _late(flow.query, plan.pipeline.source))
+
+
 _EXPLAINED: Final[Mapping[str, Callable[[Any, Plan], Iterator[str]]]] = {
     Query.flow_kind: explain_query,
     JoinQuery.flow_kind: _explain_join,
+    AsofQuery.flow_kind: lambda flow, _: explain_asof(flow),
+    WindowJoinQuery.flow_kind: _explain_window_join,
     OperatorQuery.flow_kind: explain_operators,
 }
 

@@ -2,7 +2,8 @@
 
 Each becomes a field that the source computes last, so that all else sees aggregates of fields only.
 `sum(x) where c` is a sum of `CASE WHEN c THEN x END`: aggregates skip nulls. Those that do not,
-`any` and `all`, are refused a condition where null would be taken for one.
+`any` and `all`, also get the condition as a second field, which tells a null from what is not
+taken.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from windowing.model.errors import shown
 from windowing.model.expressions.parse import parse_expression
 from windowing.model.expressions.tree import Call, Constant, Expression, Name
 from windowing.model.fields import Aggregate, check_aggregate, parse_aggregate
+from windowing.model.functions import TRUTHS
 from windowing.model.metadata import is_known_metadata, is_metadata
 from windowing.model.source import Source
 from windowing.model.types import FieldType
@@ -66,9 +68,6 @@ def resolve_aggregate(name: str, text: object, known: Mapping[str, FieldType]) -
     values = [*(call.arguments or [])]
     if not values and call.function == "count":
         values = ["1"]
-    if condition is not None and call.function in ("any", "all"):
-        msg = f"{shown(text)}: {call.function} counts null, too, and takes no where: derive a field"
-        raise ValueError(msg)
     fields, written = list[str](), list[str]()
     computed = list[Computation]()
     for place, value in enumerate(values):
@@ -83,6 +82,11 @@ def resolve_aggregate(name: str, text: object, known: Mapping[str, FieldType]) -
         fields.append(field.name if isinstance(field, Computation) else field)
         written.append(f"{_STAND_IN}{len(fields)}")
     parsed = parse_aggregate(name, f"{call.function}({', '.join(written)})")
+    if condition is not None and parsed.function in TRUTHS:
+        taken = _field(condition.text, None, known)
+        if isinstance(taken, Computation):
+            computed.append(taken)
+        fields.append(taken.name if isinstance(taken, Computation) else taken)
     return Resolved(replace(parsed, field=fields[0], more=tuple(fields[1:])), tuple(computed))
 
 

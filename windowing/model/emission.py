@@ -92,6 +92,18 @@ class Early(BaseModel):
         return self
 
 
+class Empty(BaseModel):
+    """Rows of windows without records.
+
+    Attributes:
+        after: how many such windows are sent behind a window with records.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    after: _Count
+
+
 class Retention(BaseModel):
     """How long windows are kept, and how much state.
 
@@ -141,10 +153,32 @@ def check_early(window: Window, early: Early | None) -> None:
     if early is None or window.traits.shows_early:
         return
     msg = (
-        "early rows are for sliding and landmark windows, rows in the order of the log, and "
-        f"sessions, not for {window.kind}: leave early out"
+        "early rows are for sliding, landmark and cumulating windows, rows in the order of the "
+        f"log, and sessions, not for {window.kind}: leave early out"
     )
     raise ValueError(msg)
+
+
+def check_empty(window: Window, empty: Empty | None) -> None:
+    """Check that windows without records can be told.
+
+    Raises:
+        ValueError: which windows there are depends on the records, or none is ever empty.
+    """
+    if empty is None:
+        return
+    if not window.traits.follow_on:
+        msg = (
+            "empty is for windows that follow one another whatever the records, and of "
+            f"{window.kind} windows there are none without records: leave empty out"
+        )
+        raise ValueError(msg)
+    if window.range_ is None:
+        msg = (
+            "empty: a landmark window holds what the one before it holds, so that none is empty "
+            "behind a key's first: leave empty out"
+        )
+        raise ValueError(msg)
 
 
 def check_idle(window: Window, idle_timeout_us: int | None) -> None:
@@ -156,7 +190,7 @@ def check_idle(window: Window, idle_timeout_us: int | None) -> None:
     if idle_timeout_us is None or window.traits.shows_past_silence:
         return
     msg = (
-        "idle_timeout is for windows that no order of records decides: sliding, landmark, sessions "
-        f"in time; not for {window.kind}: leave it out of the source"
+        "idle_timeout is for windows that no order of records decides: sliding, landmark, "
+        f"cumulating, sessions in time; not for {window.kind}: leave it out of the source"
     )
     raise ValueError(msg)

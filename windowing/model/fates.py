@@ -59,6 +59,11 @@ def withheld(fates: Fates) -> tuple[str, ...]:
     return tuple(fate.name for fate in fates if fate not in BY_WINDOWS and not fate.beside)
 
 
+def before_windows(fates: Fates) -> Fates:
+    """Return those that windows have no part in, so that all queries count the same."""
+    return tuple(fate for fate in fates if fate not in BY_WINDOWS)
+
+
 def counted(fates: Fates) -> tuple[str, ...]:
     """Return the columns of metrics that count records.
 

@@ -42,8 +42,8 @@ class Aggregate:
         function: what is computed; all except `count`, `any` and `all` skip nulls, and all except
             `count` are null over no values.
         field: its argument; None for a `count` of records.
-        more: further fields: those that `argmin` and `argmax` show, or further arguments of a
-            class.
+        more: further fields: those that `argmin` and `argmax` show, further arguments of a class,
+            or the condition of `any(x) where c` and `all(x) where c`.
         parameters: numbers after the fields, defaults filled in, in the order of the signature.
         user: `module:Class` of a user's aggregate, if the function is `python`; a plug-in's name is
             resolved to its class.

@@ -26,10 +26,12 @@ from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.operators.language import spelled as spelled_clause
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep, DedupStep, Punctuate, SortStep, Step
+from windowing.model.pair_values import PairExpression
 from windowing.model.query import Flow, Query
 from windowing.model.source import Source
 from windowing.model.times import TextTimes
 from windowing.model.user import user_operator
+from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.window import Window
 
 FORMAT = 1
@@ -95,7 +97,7 @@ def facts_of(source: Source, shards: int, flows: Sequence[Flow]) -> Facts:
     """
     if isinstance(source, JoinedSource):
         (join,) = flows
-        return {"shards": shards, "join": {**_join(source.join), **_kept(join)}}
+        return {"shards": shards, "join": {**_join(source.join), **_over(join), **_kept(join)}}
     operators = {
         query.name: _operators(query) for query in flows if isinstance(query, OperatorQuery)
     }
@@ -182,9 +184,12 @@ def _query(query: Query) -> Facts:
         "aggregates": [_aggregate(with_code(aggregate)) for aggregate in query.aggregates],
         "early": None if query.early is None else _early(query.early),
         "accumulation": query.accumulation,
+        "empty_after": query.empty_after,
+        "having": None if query.having is None else query.having.text,
         **_kept(query),
     }
-    return without_defaults(facts, {"group_by": [], "early": None, "accumulation": "accumulating"})
+    absent: Facts = {"group_by": [], "early": None, "accumulation": "accumulating"}
+    return without_defaults(facts, {**absent, "empty_after": 0, "having": None})
 
 
 def _window(window: Window) -> Facts:
@@ -269,15 +274,29 @@ def _late(late: Late) -> Facts:
 
 
 def _join(join: Join) -> Facts:
-    facts: Facts = {"kind": join.kind, "where": [_comparison(one) for one in join.where]}
+    facts: Facts = {
+        "kind": join.kind,
+        "within_us": join.within,
+        "where": [_comparison(one) for one in join.where],
+    }
     return {
-        **without_defaults(facts, {"kind": "inner", "where": []}),
+        **without_defaults(facts, {"kind": "inner", "within_us": None, "where": []}),
         "left": _side(join.left),
         "right": _side(join.right),
         # In the order of a row's key and its values.
         "equal": [[left, right] for left, right in join.equal.items()],
-        "select": [[name, _operand(operand)] for name, operand in join.select.items()],
+        "select": [[name, _shown(one)] for name, one in join.select.items()],
     }
+
+
+def _over(join: Flow) -> Facts:
+    if not isinstance(join, WindowJoinQuery):
+        return {}
+    # `kind` of the section says that it is a window join.
+    return {"over": _window(join.over), **without_defaults({"outer": join.kind}, _INNER)}
+
+
+_INNER: Facts = {"outer": "inner"}
 
 
 def _side(side: JoinSide) -> Facts:
@@ -288,6 +307,10 @@ def _side(side: JoinSide) -> Facts:
         "window": None if clause is None else spelled_clause(clause, event_time),
     }
     return without_defaults(facts, {"window_us": None, "window": None})
+
+
+def _shown(one: Operand | PairExpression) -> Fact:
+    return one.text if isinstance(one, PairExpression) else _operand(one)
 
 
 def _operand(operand: Operand) -> Fact:

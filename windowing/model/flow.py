@@ -47,6 +47,8 @@ class StreamFlow(SpecModel):
         entries_max: the most partial states held at once by one shard or operator; None: any
             number.
         accumulation: what later revisions show.
+        empty_after: how many windows that have no records on time are sent behind one that has
+            some; 0: none.
     """
 
     name: str = "flow"
@@ -58,6 +60,7 @@ class StreamFlow(SpecModel):
     entries_max: int | None = None
     early: Early | None = None
     accumulation: Accumulation = "accumulating"
+    empty_after: Annotated[int, Field(strict=True, ge=0)] = 0
 
     @property
     def attribute(self) -> str:

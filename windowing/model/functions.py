@@ -54,6 +54,9 @@ NARROW_MAX: Final = 18
 SPREAD: Final = ("var", "stddev", "var_pop", "stddev_pop")
 """The functions computed from sums of squares."""
 
+TRUTHS: Final = ("any", "all")
+"""The functions of bools, which do not skip nulls."""
+
 MEAN_PLACES: Final = 6
 """How many more digits after the point a mean of decimals has."""
 

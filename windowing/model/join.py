@@ -9,17 +9,18 @@ Source: SAMZA-552, "Join operator"; outer joins and the spelling are ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo, model_validator
 
 from windowing.model.event_time import SpecModel
 from windowing.model.lengths import duration_us
 from windowing.model.names import ColumnName
 from windowing.model.operators.language import is_clause, parse_side
+from windowing.model.pair_values import PairExpression, parse_pair_expression
 from windowing.model.paths import PATH, named
 from windowing.model.progress import Slack
 from windowing.model.reading import JSON
@@ -37,6 +38,7 @@ PLACE = ("left", "left_offset", "right", "right_offset")
 
 Operator = Literal["<", "<=", "=", "!=", ">=", ">"]
 _OPERAND = re.compile(rf"(left|right)\.({PATH})")
+_WORD = re.compile(PATH)
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _TEXT = re.compile(r"'[^']*'")
 _FIELD = r"""(?:"(?:[^"]|"")*"|[^\s<>=!"])+"""
@@ -130,7 +132,13 @@ def _equalities(value: object) -> object:
     return {name: name for name in value} if isinstance(value, list) else value
 
 
-_Shown = Annotated[Operand, BeforeValidator(_operand)]
+def _shown(text: object) -> Operand | PairExpression:
+    if not isinstance(text, str) or _OPERAND.fullmatch(text) or _WORD.fullmatch(text):
+        return _operand(text)
+    return parse_pair_expression(text)
+
+
+_Shown = Annotated[InstanceOf[Operand] | InstanceOf[PairExpression], BeforeValidator(_shown)]
 
 
 _COMPARED: Final[Mapping[str, str]] = {
@@ -148,15 +156,23 @@ class Join(SpecModel):
 
     Attributes:
         operator: SPL's Join, over a policy window on each side; None: by distance in event time.
-        kind: whose records are also sent alone, once no on-time partner can come.
+        kind: whose records are also sent alone, once no on-time partner can come; asof: the left
+            ones, each with the newest right record (`windowing.model.asof`); window: pairs meet in
+            windows (`windowing.model.window_join`).
+        within: how much older than the left record its partner in an as-of join may be.
+        window: of kind `window`: the windows, as a query writes them.
+        outer: of kind `window`: whose records are sent alone where they have no partner.
         equal: pairs of a left and a right field that must be equal; null equals nothing.
-        select: a row's columns: names, and fields of either record.
+        select: a row's columns: names, and fields of either record, or expressions over both.
     """
 
     operator: Literal["join"] | None = None
     left: JoinSide
     right: JoinSide
-    kind: Literal["inner", "left", "right", "full"] = "inner"
+    kind: Literal["inner", "left", "right", "full", "asof", "window"] = "inner"
+    within: Annotated[int, BeforeValidator(duration_us)] | None = None
+    window: str | dict[str, Any] | None = None
+    outer: Literal["left", "right", "full"] | None = None
     equal: Annotated[dict[str, str], BeforeValidator(_equalities)] = Field(default_factory=dict)
     where: tuple[Annotated[Comparison, BeforeValidator(parse_comparison)], ...] = ()
     select: Annotated[dict[ColumnName, _Shown], Field(min_length=1)]
@@ -180,7 +196,12 @@ class Join(SpecModel):
             if source.disorder.progress_attr is not None:
                 yield f"topic {source.topic!r}: a join needs progress of its lanes, not per key"
         parts: list[Callable[[], object]] = [partial(self._check, one) for one in self.where]
-        parts += [partial(self.type_of, one) for one in self.select.values()]
+        parts += [partial(self.type_of, one) for one in operands_in(self.select.values())]
+        parts += [
+            partial(self.type_of_shown, one)
+            for one in self.select.values()
+            if isinstance(one, PairExpression)
+        ]
         try:
             parts = [*(partial(self._check_pair, *pair) for pair in self._paired()), *parts]
         except ValueError as error:
@@ -192,7 +213,8 @@ class Join(SpecModel):
                 yield str(error)
 
     def _check_pair(self, word: str, one: str, other: str) -> None:
-        types = [self.type_of(o) for o in (Operand("left", one), Operand("right", other))]
+        sides: tuple[tuple[Side, str], ...] = (("left", one), ("right", other))
+        types = [self._declared(Operand(side, name)) for side, name in sides]
         alike = [(type_.kind, type_.scale) for type_ in types]
         if alike[0] != alike[1] or types[0].kind == "float" or one in PLACE:
             shown = [str(replace(type_, nullable=False)) for type_ in types]
@@ -201,7 +223,7 @@ class Join(SpecModel):
                 "but no floats"
             )
             raise ValueError(msg)
-        if one in {operand.name for operand in self.select.values()}:
+        if one in {operand.name for operand in operands_in(self.select.values())}:
             msg = f"{word}: a field called {one!r} is taken for that field of a side: rename it"
             raise ValueError(msg)
 
@@ -268,12 +290,46 @@ class Join(SpecModel):
         Raises:
             ValueError: there is no such field.
         """
+        found = field_type(self.side(operand.side).source, operand.field)
+        return self._declared(operand) if found is None else found
+
+    def _declared(self, operand: Operand) -> FieldType:
         fields = self.side(operand.side).source.fields
         if operand.field not in fields:
             known = ", ".join(fields) or "none"
             msg = f"{operand.name}: {operand.field!r} is not under fields (known: {known})"
             raise ValueError(msg)
         return fields[operand.field]
+
+    def type_of_shown(self, one: Operand | PairExpression) -> FieldType:
+        """Return the type of what a row shows.
+
+        Raises:
+            ValueError: there is no such field, or an operand has another type than its operator
+                takes.
+        """
+        if isinstance(one, Operand):
+            return self.type_of(one)
+        return one.type_in({each.name: self.type_of(each) for each in operands_in([one])})
+
+
+def field_type(source: Source, field: str) -> FieldType | None:
+    """Return the type of a field of a side's records; None: there is no such field.
+
+    The event time is known without being a field: as the instant that it is.
+    """
+    if field not in source.fields and field == source.event_time.field:
+        return FieldType("timestamp")
+    return source.fields.get(field)
+
+
+def operands_in(shown: Iterable[Operand | PairExpression]) -> Iterator[Operand]:
+    """Yield the fields that some values of a row need."""
+    for one in shown:
+        if isinstance(one, Operand):
+            yield one
+        else:
+            yield from (Operand(side, field) for side, field in one.fields)
 
 
 class JoinedSource(Source):
@@ -292,7 +348,7 @@ class JoinedSource(Source):
         left, right = join.left.source, join.right.source
         fields = {name: join.type_of(Operand("left", name)) for name in join.key}
         fields |= {name: FieldType("int" if "offset" in name else "string") for name in PLACE}
-        fields |= {o.name: join.type_of(o) for o in join.select.values()}
+        fields |= {o.name: join.type_of(o) for o in operands_in(join.select.values())}
         return cls.model_construct(
             topic=f"{left.topic}+{right.topic}",
             partitions=left.partitions + right.partitions,

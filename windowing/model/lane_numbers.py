@@ -5,9 +5,12 @@ A topic's lanes follow those of the topics before it, and behind all are those t
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from windowing.model.added_lanes import AddedLane
+
+T = TypeVar("T")
 
 
 class LaneNumbers:
@@ -63,6 +66,16 @@ class LaneNumbers:
                 return next((j.number for j in part.joined if j.partition == partition), None)
             before += part.founding
         return None
+
+    def by_number(self, offsets: Mapping[str, T]) -> dict[str, T]:
+        """Return what is known of lanes, by name, in the order of their numbers."""
+        return {lane: offsets[lane] for lane in sorted(offsets, key=self._place_of)}
+
+    def _place_of(self, lane: str) -> tuple[bool, int | str]:
+        """Return the sort key of a lane; those that are not read come last, by name."""
+        topic, _, partition = lane.rpartition("/")
+        number = self.number(topic, int(partition)) if partition.isdecimal() else None
+        return number is None, lane if number is None else number
 
     def foreign(self, topic: str) -> tuple[int, int]:
         """Return `a, b`: an undeclared partition of a topic has the number `a * partition + b`.

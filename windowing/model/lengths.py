@@ -41,6 +41,7 @@ _UNITS = {
     **_WORDS,
     **{f"{word}s": unit for word, unit in _WORDS.items()},
 }
+_UNITS_KNOWN = "use us, ms, s, min, h, d or rows"
 _LENGTH = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)(?:\s*([A-Za-z]+))?")
 _TEXT_MAX = 100
 """The pattern of a length: a number and an optional word."""
@@ -53,7 +54,8 @@ class Length:
 
     Attributes:
         number: the exact value, before the unit is applied.
-        unit: canonical unit (`us ms s min h d rows`) or None.
+        unit: canonical unit (`us ms s min h d rows`) or None; of lengths of local time also `week
+            month quarter year`.
         text: as written, for messages.
     """
 
@@ -71,19 +73,20 @@ class Length:
         return self.number * _US_PER_UNIT.get(self.unit or "", 1)
 
 
-_MONTHS = "its lengths differ: take windows of your own, as docs/extending.md has for months"
+_WEEKS = "write 7 days; windows can have weeks of local time, RANGE 1 week … ZONE Europe/Berlin"
+_MONTHS = "its lengths differ: windows can have them, of local time: RANGE 1 {} … ZONE Asia/Tokyo"
 _CALENDAR = {
-    "week": "write 7 days, and in a window ORIGIN 4 days for weeks from Monday",
-    "w": "write 7 days, and in a window ORIGIN 4 days for weeks from Monday",
-    "month": _MONTHS,
-    "quarter": _MONTHS,
-    "year": _MONTHS,
+    **dict.fromkeys(("w", "week"), ("week", _WEEKS)),
+    **{word: (word, _MONTHS.format(word)) for word in ("month", "quarter", "year")},
 }
-"""What to do about units of the calendar."""
+"""Units of the calendar, and what to write where a length of time is meant."""
 
 
-def parse_length(text: str) -> Length:
+def parse_length(text: str, *, calendar: bool = False) -> Length:
     """Parse `number [unit]`.
+
+    Args:
+        calendar: whether it may be of local time, in weeks, months, quarters or years.
 
     Raises:
         ValueError: not of that form, or an unknown unit.
@@ -95,8 +98,9 @@ def parse_length(text: str) -> Length:
     number, word = match.groups()
     unit = _UNITS.get(word.lower()) if word else None
     if word and unit is None:
-        singular = word.lower().removesuffix("s")
-        advice = _CALENDAR.get(singular, "use us, ms, s, min, h, d or rows")
+        local, advice = _CALENDAR.get(word.lower().removesuffix("s"), ("", _UNITS_KNOWN))
+        if calendar and local:
+            return Length(Fraction(number), local, text.strip())
         msg = f"{text!r} has the unknown unit {word!r}: {advice}"
         raise ValueError(msg)
     return Length(Fraction(number), unit, text.strip())

@@ -35,7 +35,9 @@ def check_lengths(window: Window) -> None:
             raise _beyond(f"{clause} {length}", f"at most {LENGTH_MAX} (2^59)")
     if abs(window.origin) > LENGTH_MAX:
         raise _beyond(f"ORIGIN {window.origin}", f"within {LENGTH_MAX} (2^59) of 0")
-    many = (window.range_ or 0) // window.slide if window.traits.on_grid else 0
+    traits = window.traits
+    slides = traits.on_grid or traits.periodic or traits.ends is Ends.CALENDAR
+    many = (window.range_ or 0) // window.slide if slides else 0
     if many > WINDOWS_OF_A_RECORD:
         what = f"RANGE {window.range_} SLIDE {window.slide}: every record lies in {many:,} windows"
         raise _beyond(what, f"in at most {WINDOWS_OF_A_RECORD:,}")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Protocol
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, InstanceOf
 
-from windowing.model.emission import Accumulation, Early, Late, Retention, parse_retention
+from windowing.model.emission import Accumulation, Early, Empty, Late, Retention, parse_retention
 from windowing.model.event_time import SpecModel
 from windowing.model.fields import Aggregate, ValueType, may_overflow, value_type
 from windowing.model.flow import JoinFlow, StreamFlow
-from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side
+from windowing.model.having import Having, HavingText
+from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side, field_type, operands_in
+from windowing.model.pair_values import PairExpression
 from windowing.model.source import Source
 from windowing.model.types import FieldType
 from windowing.model.windows.activity import Warmup, parse_moment
@@ -41,6 +43,8 @@ class QueryFile(SpecModel):
     retention: Kept | None = None
     early: Early | None = None
     accumulation: Accumulation | None = None
+    empty: Empty | None = None
+    having: HavingText = None
     begins_us: Moment | None = Field(default=None, alias="from")
     until_us: Moment | None = Field(default=None, alias="until")
     warmup: Warmup | None = None
@@ -78,6 +82,10 @@ class Flow(Protocol):
         """The window whose extents have aggregates; None: rows are of another kind."""
 
     @property
+    def extents_in(self) -> Window | None:
+        """The windows whose extents rows show; None: records decide what a row spans."""
+
+    @property
     def early(self) -> Early | None:
         """Provisional rows, if any."""
 
@@ -88,6 +96,17 @@ class Flow(Protocol):
     @property
     def waits(self) -> bool:
         """Whether a row is sent once the stream's progress has passed it."""
+
+    @property
+    def waits_for_topic(self) -> str | None:
+        """The topic whose lanes alone make rows due by their progress; None: all lanes do."""
+
+    @property
+    def revised_by(self) -> tuple[str, ...] | None:
+        """The fields of the key whose rows are revisions of each other, in whatever window.
+
+        None: rows are revisions of each other if window and key are equal.
+        """
 
     @property
     def by_wall_clock(self) -> bool:
@@ -153,6 +172,10 @@ class Flow(Protocol):
     def accumulation(self) -> Accumulation:
         """What later rows show."""
 
+    @property
+    def having(self) -> Having | None:
+        """What a row has to fulfil to be sent; None: all are."""
+
 
 class MostFlows:
     """What holds of a flow unless its kind says otherwise, as `Flow` describes it."""
@@ -168,9 +191,24 @@ class MostFlows:
         return True
 
     @property
+    def waits_for_topic(self) -> str | None:
+        """None: rows are due by the progress of all lanes."""
+        return None
+
+    @property
+    def revised_by(self) -> tuple[str, ...] | None:
+        """None: a window of one key is revised."""
+        return None
+
+    @property
     def by_wall_clock(self) -> bool:
         """False: rows are a function of the log."""
         return False
+
+    @property
+    def extents_in(self: Flow) -> Window | None:
+        """The window of a query."""
+        return self.window
 
     def key_types(self: Flow, fields: Mapping[str, FieldType]) -> dict[str, FieldType]:
         """Give the types of a row's key, in the order of its fields."""
@@ -208,10 +246,12 @@ class Query(StreamFlow, MostFlows):
 
     Attributes:
         name: the query's name in the file and in every row.
+        having: what a row has to fulfil to be sent; None: all are.
     """
 
     flow_kind: ClassVar[str] = "windows"
     name: str
+    having: InstanceOf[Having] | None = None
 
     def record_key(self, topic: str) -> tuple[str, ...]:
         """Return the fields of a record that are part of a row's key."""
@@ -234,6 +274,22 @@ class Query(StreamFlow, MostFlows):
         """
         return {aggregate.name: value_type(aggregate, fields) for aggregate in self.aggregates}
 
+    def having_types(self, fields: Mapping[str, FieldType]) -> dict[str, FieldType]:
+        """Give the types of the names in `having`; none without it.
+
+        Args:
+            fields: of the pipeline's source.
+
+        Raises:
+            ValueError: it does not fit them.
+            UserAggregateError: a class cannot be used.
+        """
+        if self.having is None:
+            return {}
+        known = [one for one in self.aggregates if one.user is None or self.having.uses([one.name])]
+        values = {one.name: value_type(one, fields) for one in known}
+        return self.having.types(self.key_types(fields), values)
+
     def without_values(self) -> Query:
         """Return the query without its aggregates."""
         return self.model_copy(update={"aggregates": ()})
@@ -242,7 +298,12 @@ class Query(StreamFlow, MostFlows):
     def marks(self) -> tuple[str, ...]:
         """The extra columns of its tables, which only some rows fill."""
         retracting, merging = self.accumulation == "retracting", self.window.traits.merging
-        return (*(["op"] if retracting else []), *(["absorbed_by"] if merging else []))
+        withdraws = self.having is not None and not retracting
+        return (
+            *(["op"] if retracting else []),
+            *(["tombstone"] if withdraws else []),
+            *(["absorbed_by"] if merging else []),
+        )
 
 
 class JoinQuery(JoinFlow, MostFlows):
@@ -252,14 +313,14 @@ class JoinQuery(JoinFlow, MostFlows):
         name: the join's name in every row.
         sources: of the left side and of the right one.
         where: what else must hold; a file has no conditions in Python.
-        select: what a row shows: names, and fields of either record.
+        select: what a row shows: names, and fields of either record, or expressions over both.
     """
 
     flow_kind: ClassVar[str] = "join"
     name: str = PAIRS
     sources: tuple[Source, Source]
     where: tuple[Comparison, ...] = ()
-    select: dict[str, Operand]
+    select: dict[str, InstanceOf[Operand] | InstanceOf[PairExpression]]
 
     @property
     def attribute(self) -> str:
@@ -284,6 +345,10 @@ class JoinQuery(JoinFlow, MostFlows):
         """None: a pair is whole as soon as it is there."""
 
     @property
+    def having(self) -> None:
+        """None: what a pair has to fulfil is a condition of the join."""
+
+    @property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """None: it shows fields of both records."""
         return ()
@@ -295,7 +360,7 @@ class JoinQuery(JoinFlow, MostFlows):
 
     @property
     def values(self) -> Mapping[str, object]:
-        """The fields that it shows, by name."""
+        """What it shows, by name."""
         return self.select
 
     def without_values(self) -> JoinQuery:
@@ -305,7 +370,17 @@ class JoinQuery(JoinFlow, MostFlows):
     def value_types(self, fields: Mapping[str, FieldType]) -> dict[str, ValueType]:
         """Give the types of a row's values, which either side's source says."""
         del fields
-        return {name: ValueType.of(self.type_of(one)) for name, one in self.select.items()}
+        return {name: ValueType.of(self.type_of_shown(one)) for name, one in self.select.items()}
+
+    def may_overflow(self, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
+        """Name the expressions: one that has no value for a pair is null in its row."""
+        del fields
+        return tuple(self.expressions)
+
+    @property
+    def expressions(self) -> dict[str, PairExpression]:
+        """What it computes of both records, by the name of the value."""
+        return {n: one for n, one in self.select.items() if isinstance(one, PairExpression)}
 
     @property
     def accumulation(self) -> Accumulation:
@@ -327,7 +402,19 @@ class JoinQuery(JoinFlow, MostFlows):
 
     def type_of(self, operand: Operand) -> FieldType:
         """The type of a field of one of the records."""
-        return self.source(operand.side).fields[operand.field]
+        found = field_type(self.source(operand.side), operand.field)
+        assert found is not None  # noqa: S101 - checked with the file
+        return found
+
+    def type_of_shown(self, one: Operand | PairExpression) -> FieldType:
+        """The type of what a row shows."""
+        if isinstance(one, Operand):
+            return self.type_of(one)
+        return one.type_in(self.types_in(one))
+
+    def types_in(self, one: PairExpression) -> dict[str, FieldType]:
+        """The types of the names in an expression."""
+        return {each.name: self.type_of(each) for each in operands_in([one])}
 
     @property
     def sharded_by(self) -> dict[str, str]:
@@ -341,7 +428,7 @@ class JoinQuery(JoinFlow, MostFlows):
 
     def needed(self, side: Side) -> tuple[str, ...]:
         """The fields of a side that a row or a condition needs beside the equal ones."""
-        operands = [*self.select.values()]
+        operands = [*operands_in(self.select.values())]
         for comparison in self.where:
             operands.append(comparison.first)
             if isinstance(comparison.second, Operand):

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
-from windowing.model.record import lane_order
 from windowing.model.types import Kind
 
 Scalar = int | float | str | bool | Decimal | None
@@ -31,10 +30,11 @@ class Row:
         key: values of `group_by`, in that order.
         pane: `full` for revision 0, `late` from 1 on; `early`: provisional, numbered separately.
         records: how many records the window holds as of this revision.
-        offsets: per contributing lane, their smallest and largest offset.
+        offsets: per contributing lane, their smallest and largest offset; lanes by number.
         values: aggregates in the order of the file.
         overflow: the sums that leave int64 or 38 digits, which are null in `values`.
         retracts: the row repeats the previous one in order to retract it.
+        tombstone: the row does not fulfil `having`, and withdraws the previous one, which did.
         absorbed_by: in a tombstone, the start of the session that this one is now part of.
     """
 
@@ -51,6 +51,7 @@ class Row:
     retracts: bool = False
     absorbed_by: int | None = None
     overflow: tuple[str, ...] = ()
+    tombstone: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,6 @@ def dead_letter_order(letter: DeadLetter) -> tuple[object, ...]:
 
 def row_line(row: Row) -> str:
     """Return a row as one line of OUT.jsonl, without the newline."""
-    lanes = sorted(row.offsets, key=lane_order)
     return _spell(
         {
             "query": row.query,
@@ -109,7 +109,7 @@ def row_line(row: Row) -> str:
             "pane": row.pane,
             "revision": row.revision,
             "records": row.records,
-            "offsets": {lane: list(row.offsets[lane]) for lane in lanes},
+            "offsets": {lane: list(ends) for lane, ends in row.offsets.items()},
             "values": {name: _value(value) for name, value in row.values.items()},
             **_marks(row),
         }
@@ -118,8 +118,10 @@ def row_line(row: Row) -> str:
 
 def _marks(row: Row) -> dict[str, object]:
     marks: dict[str, object] = {"overflow": list(row.overflow)} if row.overflow else {}
+    if row.tombstone or row.absorbed_by is not None:
+        marks |= {"tombstone": True}
     if row.absorbed_by is not None:
-        marks |= {"tombstone": True, "absorbed_by": row.absorbed_by}
+        marks |= {"absorbed_by": row.absorbed_by}
     return marks | {"op": "retract"} if row.retracts else marks
 
 

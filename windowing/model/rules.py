@@ -35,6 +35,11 @@ def ends_at_a_time(query: Flow, field: str) -> bool:
     return query.attribute == field and query.waits
 
 
+def closes_by_all_lanes(query: Flow, field: str) -> bool:
+    """Whether, besides, the progress of every lane has passed the ends of rows that are sent."""
+    return ends_at_a_time(query, field) and query.waits_for_topic is None
+
+
 def check_generator(window: Window, disorder: Disorder) -> None:
     """Check that a window has a generator, unless it is in log order.
 

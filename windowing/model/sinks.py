@@ -51,6 +51,7 @@ _POSTGRES_COLUMNS = frozenset(
         "batch_id",
         "lag_us",
         "op",
+        "tombstone",
         "absorbed_by",
         "overflow",
     }

@@ -20,7 +20,7 @@ PLACE = ("run", "query", "window_id", "window_start", "window_end")
 SINCE = ("pane", "revision", "records", "offsets", "batch_id", "lag_us")
 """The columns after a row's values."""
 
-MARKS = ("op", "absorbed_by", "overflow")
+MARKS = ("op", "tombstone", "absorbed_by", "overflow")
 """The columns that only tables have of which some rows fill them."""
 
 _KEY = "key:"  # prefix of key fields beside other columns
@@ -57,8 +57,9 @@ def latest(rows: pl.DataFrame, query: Flow) -> pl.DataFrame:
     last = sent.sort("revision").unique(window, keep="last", maintain_order=True)
     # A row that was retracted and not sent again no longer exists.
     last = last.join(back, on=[*window, "revision"], how="anti", nulls_equal=True)
-    if "absorbed_by" in last.columns:
-        last = last.filter(pl.col("absorbed_by").is_null())
+    for mark in ("tombstone", "absorbed_by"):
+        if mark in last.columns:
+            last = last.filter(pl.col(mark).is_null())
     return _flat(last, query).sort("run", "window_start", "window_end", maintain_order=True)
 
 

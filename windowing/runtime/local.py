@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -37,6 +38,7 @@ class Output:
         early: provisional rows of then open windows; outside the promise.
         details: what was wrong with each dead letter.
         lanes: how far each lane is, by its number; without those that had nothing.
+        held_back: by query with `having`, how many rows were not sent.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -45,6 +47,7 @@ class Output:
     counts: dict[str, Counts] = field(default_factory=dict)
     details: dict[DeadLetter, Detail] = field(default_factory=dict)
     lanes: dict[int, LaneEnd] = field(default_factory=dict)
+    held_back: Counter[str] = field(default_factory=Counter)
 
     def take_letters(self, pipeline: Pipeline, data: bytes) -> None:
         """Add the dead letters of a lane's frame."""
@@ -216,6 +219,7 @@ class LocalEngine:
         for query, frame in emission.early.items():
             early = rows_of(self._queries[query], self.pipeline, frame, early=True)
             self.output.early += early
+        self.output.held_back.update(emission.held_back)
         for data in emission.dead_letters:
             self.output.take_letters(self.pipeline, data)
         for data in emission.metrics:

@@ -22,6 +22,7 @@ from windowing.engine.columns import (
     RECORDS,
     RETRACTS,
     REVISION,
+    TOMBSTONE,
     VALUES,
     WINDOW_ID,
 )
@@ -109,7 +110,7 @@ def rows_of(
         values,
         strict=True,
     ):
-        window_id, revision, records, offsets, retracts, absorbed_by, overflow = row
+        window_id, revision, records, offsets, retracts, tombstone, absorbed_by, overflow = row
         yield Row(
             query=query.name,
             window_id=window_id,
@@ -125,15 +126,17 @@ def rows_of(
             },
             values=dict(zip(query.shows, value, strict=True)),
             retracts=retracts,
+            tombstone=tombstone,
             absorbed_by=absorbed_by,
             overflow=tuple(overflow or ()),
         )
 
 
 def marks(frame: pl.DataFrame) -> list[pl.Expr]:
-    """Return `retracts`, `absorbed_by` and `overflow` of a frame's rows, or defaults."""
+    """Return the marks of a frame's rows, or their defaults."""
     defaults = {
         RETRACTS: pl.lit(value=False),
+        TOMBSTONE: pl.lit(value=False),
         ABSORBED_BY: pl.lit(None, dtype=pl.Int64),
         OVERFLOW: pl.lit(None, dtype=pl.List(pl.String)),
     }

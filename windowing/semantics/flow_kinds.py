@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
+from windowing.model.asof import AsofQuery
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.steps import AggregateStep
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.rows import Key, Row
+from windowing.model.window_join import WindowJoinQuery
+from windowing.semantics.having import sent
 from windowing.semantics.revisions import (
     key_of,
     offsets_of,
@@ -21,7 +24,7 @@ from windowing.semantics.revisions import (
 )
 from windowing.semantics.units import WindowRevision
 from windowing.semantics.view import View
-from windowing.semantics.windows import joins, operators, policy_joins
+from windowing.semantics.windows import asof, joins, operators, policy_joins, window_joins
 from windowing.semantics.windows.by_value import ByValueDefinition
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.definition import FlowDefinition
@@ -74,8 +77,9 @@ class _Windows:
         return definition_of(self.query)
 
     def rows(self, source: Source, view: View) -> Iterator[Row]:
-        for shown in revisions(self.query, view.items, view.lanes, view.newest):
-            yield row_of(self.query, source, shown)
+        found = revisions(self.query, view.items, view.lanes, view.newest)
+        rows = (row_of(self.query, source, shown) for shown in found)
+        yield from sent(self.query, source.fields, rows)
 
     def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
         del source
@@ -102,11 +106,9 @@ class _Join:
         return joins.JoinDefinition(self.query)
 
     def rows(self, source: Source, view: View) -> Iterator[Row]:
-        del source
-        if isinstance(self.query, PolicyJoinQuery):
-            yield from policy_joins.rows(self.query, view.items, view.lanes)
-        else:
-            yield from joins.rows(self.query, view.items, view.lanes)
+        meaning = policy_joins if isinstance(self.query, PolicyJoinQuery) else joins
+        for row in meaning.rows(self.query, view.items, view.lanes):
+            yield replace(row, offsets=source.by_number(row.offsets))
 
     def held_by(self, source: Source, view: View, row: RowId) -> list[Place]:
         del source, view, row
@@ -114,6 +116,32 @@ class _Join:
 
     def unit_fields(self, topic: str) -> Sequence[str]:
         return self.query.shard_fields(self.query.side_of(topic))
+
+
+@dataclass(frozen=True)
+class _Asof(_Join):
+    query: AsofQuery
+
+    @property
+    def definition(self) -> FlowDefinition:
+        return asof.AsofDefinition(self.query)
+
+    def rows(self, source: Source, view: View) -> Iterator[Row]:
+        del source
+        return asof.rows(self.query, view.items, view.lanes)
+
+
+@dataclass(frozen=True)
+class _WindowJoin(_Join):
+    query: WindowJoinQuery
+
+    @property
+    def definition(self) -> FlowDefinition:
+        return window_joins.WindowJoinDefinition(self.query)
+
+    def rows(self, source: Source, view: View) -> Iterator[Row]:
+        del source
+        yield from window_joins.rows(self.query, view.items, view.lanes)
 
 
 @dataclass(frozen=True)
@@ -154,6 +182,8 @@ class _Operators:
         overflow: tuple[str, ...] = ()
         if isinstance(query.last, AggregateStep):
             values, overflow = values_of(query.last.aggregates, source.fields, shown)
+        elif report.failed is not None:
+            values, overflow = dict.fromkeys(query.shows), query.shows
         elif report.values is not None:
             values = dict(report.values)
         else:
@@ -168,7 +198,7 @@ class _Operators:
             pane="full",
             revision=0,
             records=len(report.items),
-            offsets=offsets_of(shown),
+            offsets=offsets_of(source, shown),
             values=values,
             overflow=overflow,
         )
@@ -177,6 +207,8 @@ class _Operators:
 KINDS: Final[Mapping[str, Callable[[Any], FlowMeaning]]] = {
     Query.flow_kind: _Windows,
     JoinQuery.flow_kind: _Join,
+    AsofQuery.flow_kind: _Asof,
+    WindowJoinQuery.flow_kind: _WindowJoin,
     OperatorQuery.flow_kind: _Operators,
 }
 

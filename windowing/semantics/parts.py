@@ -34,6 +34,7 @@ from windowing.model.rows import DeadLetter, Key, Row, Scalar
 from windowing.semantics.arrivals import ReadRecord, follow
 from windowing.semantics.definition import outcomes
 from windowing.semantics.flow_kinds import meaning_of
+from windowing.semantics.having import sent
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry
 from windowing.semantics.revisions import key_of, revisions, row_of
@@ -131,7 +132,7 @@ class Division:
         if item.source not in self._fields:
             self._fields[item.source] = self._meaning.unit_fields(item.source)
         key = tuple(item.fields[name] for name in self._fields[item.source])
-        if self._by_value is None or not (wids := self._by_value.wids(item.value)):
+        if self._by_value is None or not (wids := self._by_value.shown_in(item.value)):
             return [_path(key, 0, depth)]
         block = _BLOCKS[depth - 1]
         firsts = range(wids[0] // block * block, wids[-1] + 1, block)
@@ -180,7 +181,7 @@ class Division:
     def _is_open(self, item: Item, progress: Progress) -> bool:
         if self._by_value is None:
             return progress < math.inf
-        return any(not self._is_over(wid, progress) for wid in self._by_value.wids(item.value))
+        return any(not self._is_over(wid, progress) for wid in self._by_value.shown_in(item.value))
 
     def _is_over(self, wid: int, progress: Progress) -> bool:
         if progress == math.inf or self._by_value is None:
@@ -211,12 +212,14 @@ class Division:
             return
         assert isinstance(query, Query)  # noqa: S101 - no other flow is defined by value
         # Of windows in other parts, not all records are here.
-        for shown in revisions(query, view.items, view.lanes, view.newest):
-            key = key_of(query, shown)
-            if start and self.is_done(key, shown.wid, shown.end, start):
-                continue
-            if self.decides(path, key, shown.wid):
-                yield row_of(query, source, shown)
+        decided = (
+            row_of(query, source, shown)
+            for shown in revisions(query, view.items, view.lanes, view.newest)
+            for key in (key_of(query, shown),)
+            if not (start and self.is_done(key, shown.wid, shown.end, start))
+            if self.decides(path, key, shown.wid)
+        )
+        yield from sent(query, source.fields, decided)
 
 
 @dataclass(frozen=True)

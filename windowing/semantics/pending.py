@@ -61,7 +61,9 @@ class PendingRows:
                     last = unit[int(count_) - 1]
                     self._completed[last.partition, last.offset].append((query, shown))
                     continue
-                key = None if self._attr is None else shown.holds[0].fields[self._attr]
+                # What has its own progress is part of a row's key.
+                named = dict(zip(query.key, key_of(query, shown), strict=True))
+                key = None if self._attr is None else named[self._attr]
                 row = (_instant(query, shown, unit), next(numbers), query, shown)
                 heapq.heappush(self._heaps.setdefault(key, []), row)
 

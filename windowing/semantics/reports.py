@@ -94,8 +94,9 @@ class Reports:
 
 
 def spelled(row: ReportedRow) -> Line:
-    """Return the identity of a row in a trace's format."""
-    return {"window": row.number, "key": list(row.key)}
+    """Return the identity of a row in a trace's format, and why it has no values."""
+    failed = {} if row.failed is None else {"failed": row.failed}
+    return {"window": row.number, "key": list(row.key), **failed}
 
 
 def _instant(row: ReportedRow) -> Progress:

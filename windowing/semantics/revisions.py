@@ -19,6 +19,7 @@ from dataclasses import replace
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.flow import StreamFlow
+from windowing.model.functions import TRUTHS
 from windowing.model.rows import Key, Row, Scalar, Value
 from windowing.model.types import FieldType
 from windowing.semantics.aggregates import NoValueError, aggregate, by_user, extreme, refused_by
@@ -107,18 +108,19 @@ def row_of(query: Query, source: Source, shown: WindowRevision) -> Row:
         records=len(shown.holds),
         retracts=shown.retracts,
         absorbed_by=shown.absorbed_by,
-        offsets=offsets_of(shown),
+        offsets=offsets_of(source, shown),
         values=values,
         overflow=overflow,
     )
 
 
-def offsets_of(shown: WindowRevision) -> dict[str, tuple[int, int]]:
-    """Return the first and last offset of a row's records, by lane."""
+def offsets_of(source: Source, shown: WindowRevision) -> dict[str, tuple[int, int]]:
+    """Return the first and last offset of a row's records, by lane in the order of numbers."""
     offsets: dict[str, list[int]] = defaultdict(list)
     for item in shown.holds:
         offsets[item.lane].append(item.offset)
-    return {lane: (min(held), max(held)) for lane, held in offsets.items()}
+    found = {lane: (min(held), max(held)) for lane, held in offsets.items()}
+    return source.by_number(found)
 
 
 def values_of(
@@ -148,12 +150,14 @@ def unshown(
 
 
 def value_of(spec: Aggregate, types: Mapping[str, FieldType], shown: WindowRevision) -> Value:
-    """Return one aggregate over a revision's records; null for a tombstone.
+    """Return one aggregate over a revision's records; null for a session that is gone.
+
+    A user's class says nothing of a window without records.
 
     Raises:
         NoValueError: no row can show it.
     """
-    if shown.absorbed_by is not None:
+    if shown.absorbed_by is not None or (spec.function == "python" and not shown.holds):
         return None
     if spec.field is None:
         return len(shown.holds)
@@ -162,7 +166,11 @@ def value_of(spec: Aggregate, types: Mapping[str, FieldType], shown: WindowRevis
             spec,
             {item.place: [item.fields[name] for name in spec.fields] for item in shown.holds},
         )
-    values = [item.fields[spec.field] for item in shown.holds]
+    held = shown.holds
+    if spec.function in TRUTHS and spec.more:
+        # Only records for which the condition holds; of them, nulls count.
+        held = tuple(item for item in held if item.fields[spec.more[0]])
+    values = [item.fields[spec.field] for item in held]
     if spec.function in ("argmin", "argmax"):
         # Without a field to show, show the windowing attribute.
         shows = [item.fields[spec.more[0]] if spec.more else item.value for item in shown.holds]

@@ -45,8 +45,8 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
         its lane); the windows that it `closed`, and the rows that it `revised`. For queries over
         another attribute also its position `at`, and progress, by that attribute. For a query of
         operators, a record has its `unit`, its `number` in the order of that (null: none yet), the
-        `reports` that hold it, and its `outcome`; the line has the rows that it `sent`. Queries
-        that follow the machine's clock are left out.
+        `reports` that hold it, and its `outcome`; the line has the rows that it `sent`, each with
+        why a handler `failed`, if one did. Queries that follow the machine's clock are left out.
 
     Raises:
         BadLogError: not a log of this pipeline.
@@ -58,7 +58,7 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
         raise TraceError(msg)
     entries = list(log)
     pipeline = effective(pipeline, entries)
-    reader = ValueReader(pipeline)
+    readers = [ValueReader(pipeline, number) for number in range(pipeline.source.partitions)]
     views, last = Views(pipeline, entries), [-1] * pipeline.source.partitions
     ordering = [attribute_of(query, pipeline.source) for query in pipeline.of(Query)]
     courses = [
@@ -73,7 +73,7 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
             continue
         last[number] = entry.offset
         for course in courses:
-            course.step(entry, number, reader)
+            course.step(entry, number, readers[number])
         found = {name: met for course in courses for name, met in course.met.items()}
         yield {
             **line,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.lengths import spell_instant
@@ -21,15 +21,16 @@ from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.aggregates import refusal
 from windowing.semantics.arrivals import follow
 from windowing.semantics.found import Finder
+from windowing.semantics.having import sent as sent_of
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry, LogOrder
-from windowing.semantics.revisions import key_of, revisions, unshown
+from windowing.semantics.revisions import key_of, revisions, row_of, unshown
 from windowing.semantics.units import Item, WindowRevision, group_of, part_of
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.view import attribute_of, item_of, items_of, lanes_of
+from windowing.semantics.windows.active import ActiveDefinition
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.definition import ExtentDefinition
-from windowing.semantics.windows.sliding import SlidingDefinition
 
 
 class NoWindow(ValueError):
@@ -113,6 +114,8 @@ class Why:
         withheld: records of its key and its time that no window sees, each with why.
         unwanted: records within it that a user's class refuses, each with the reason and its words.
         unshown: of the revisions sent, why an aggregate is null although it has records.
+        held_back: by revision, what becomes of rows that do not fulfil `having`: true, it is sent
+            as a tombstone; false, it is not sent.
     """
 
     sought: WindowRef
@@ -128,6 +131,7 @@ class Why:
     unwanted: Sequence[tuple[Item, str, str]]
     unshown: Sequence[tuple[int, str]]
     withheld: Sequence[tuple[Item, str]] = ()
+    held_back: Mapping[int, bool] = field(default_factory=dict)
 
     @property
     def is_open(self) -> bool:
@@ -184,6 +188,7 @@ def why(pipeline: Pipeline, sought: WindowRef, log: Iterable[LogEntry]) -> Why:
             for row in sent
             for said in unshown(query.aggregates, pipeline.source.fields, row)
         ],
+        held_back=_held_back(query, pipeline.source, sent),
     )
 
 
@@ -238,7 +243,7 @@ class _LogReader:
 
 def _may_hold(sought: WindowRef) -> Callable[[Item], bool]:
     definition = definition_of(sought.query)
-    if not isinstance(definition, SlidingDefinition):
+    if not isinstance(definition, ActiveDefinition):
         return lambda item: True
     if sought.wid is not None:
         numbers = [sought.wid]
@@ -246,7 +251,7 @@ def _may_hold(sought: WindowRef) -> Callable[[Item], bool]:
         start = sought.start or 0
         numbers = [wid for wid in definition.wids(start) if definition.extent(wid)[0] == start]
     # What a window shows of a record does not depend on the records that it does not hold.
-    return lambda item: any(wid in definition.wids(item.value) for wid in numbers)
+    return lambda item: any(wid in definition.shown_in(item.value) for wid in numbers)
 
 
 def _fate(lane: str, record: Record) -> str:
@@ -268,6 +273,19 @@ def _rows(
     ordered = sorted(items, key=lambda item: item.place)
     found = revisions(sought.query, ordered, lanes, newest)
     return [row for row in found if row in sought and not row.retracts]
+
+
+def _held_back(query: Query, source: Source, shown: Sequence[WindowRevision]) -> dict[int, bool]:
+    """Return which revisions of a window do not fulfil `having`, and whether they withdraw."""
+    if query.having is None:
+        return {}
+    rows = [row_of(query, source, row) for row in shown]
+    kept = {row.revision: row for row in sent_of(query, source.fields, rows)}
+    return {
+        row.revision: row.revision in kept
+        for row in rows
+        if row.revision not in kept or kept[row.revision].tombstone
+    }
 
 
 def _place(

@@ -55,8 +55,21 @@ class Explanation:
         for number, instant, records in found.revisions:
             what = "closed" if number == 0 else f"revision {number}"
             due = "" if instant == math.inf else f", due at {self._at(instant)}"
-            yield f"{what}{due}: {_records(records)}"
+            yield f"{what}{due}: {_records(records)}{self._not_as_it_is(number, records)}"
             yield from (f"  null: {said}" for of, said in found.unshown if of == number)
+
+    def _not_as_it_is(self, revision: int, records: int) -> str:
+        """Return why a row is sent without records, or is not sent, or withdraws one."""
+        query = self.found.sought.query
+        said = ""
+        if not records and not revision and query.empty_after:
+            said = f", as a window at most {query.empty_after:,} before it has some in time (empty)"
+        if (stone := self.found.held_back.get(revision)) is not None:
+            done = "a tombstone" if stone else "not sent"
+            if query.accumulation == "retracting":
+                done = "not sent, and what was is taken back"
+            said += f"; {done}: having does not hold, or is null"
+        return said
 
     def _records(self) -> Iterator[str]:
         members = self.found.members
@@ -108,6 +121,12 @@ class Explanation:
         timed = self.found.sought.query.window.attribute == self.spec.source.event_time.field
         return spell_instant(int(where)) if timed else str(int(where))
 
+    def _fulfils(self, revision: int) -> dict[str, bool]:
+        if self.found.sought.query.having is None:
+            return {}
+        stone = self.found.held_back.get(revision)
+        return {"sent": stone is not False, "tombstone": bool(stone)}
+
     def as_json(self) -> dict[str, object]:
         """Return all of it, with instants in microseconds; null: without bound."""
         found = self.found
@@ -132,7 +151,12 @@ class Explanation:
                 for lane in found.lanes
             ],
             "revisions": [
-                {"revision": number, "due_at": _finite(instant), "records": records}
+                {
+                    "revision": number,
+                    "due_at": _finite(instant),
+                    "records": records,
+                    **self._fulfils(number),
+                }
                 for number, instant, records in found.revisions
             ],
             "records": [

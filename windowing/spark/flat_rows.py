@@ -13,7 +13,7 @@ from windowing.runtime.output import SinkFrame, check_unchanged
 from windowing.spark.sinks.rows import DEAD_LETTERS, BatchRows, result_schema, schemas
 
 PLACE = ("query", "window_id", "window_start", "window_end")
-SENT = ("pane", "revision", "op", "absorbed_by", "overflow", "records", "offsets")
+SENT = ("pane", "revision", "op", "tombstone", "absorbed_by", "overflow", "records", "offsets")
 LETTER = ("source", "partition", "offset", "reason")
 
 RESULT_ROW, DEAD_ROW = "result", "dead_letter"

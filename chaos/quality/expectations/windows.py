@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import chain, islice
 from typing import Any, ClassVar, Literal
 
 import pandas as pd
@@ -12,6 +13,7 @@ from great_expectations.compatibility import pydantic
 from chaos.quality.expectation import COMPLETE, FRESH, PLAUSIBLE, WINDOW_SET, expectation
 from chaos.quality.finality import NOTHING_DUE
 from chaos.quality.frame_metric import SHOWN, FrameExpectation, Judgement
+from chaos.quality.numbers import between
 from windowing.model.lengths import duration_us, spell_instant
 from windowing.model.limits import PLAUSIBLE_US, SIZES_NS, fitting_unit, is_plausible, written_in
 
@@ -80,27 +82,36 @@ class ExpectWindowsToBeComplete(FrameExpectation):
     stretch of the data is empty; up to `max_share` of the windows may be. For exactly the
     windows that the log gives, empty ones left out, use `ExpectWindowSetToMatchDefinition`.
     Windows that are numbered by records or keys (by record, sessions) have no such grid: for them a
-    number that is missing says nothing. Needs the column `window_id`.
+    number that is missing says nothing. Numbers that periods of local time leave over are of no
+    window. Needs the column `window_id`.
 
     Args:
         per: columns; each combination of their values has windows of its own. Empty: none has.
         max_share: at most this share of the windows may be missing, from 0 to 1.
         last: how many of the newest numbers (of each combination) to look at; None: all.
+        periods: unit and zone of the periods over which windows cumulate, and how many numbers each
+            has; None: every number is of a window.
     """
 
     per: list[str] = pydantic.Field([], description="Columns whose values have their own windows")
     max_share: float = pydantic.Field(0, description="Of the windows", ge=0, le=1)
     last: int | None = pydantic.Field(None, description="How many of the newest windows", ge=1)
+    periods: dict[str, Any] | None = pydantic.Field(None, description="What has own numbers")
     description: str | None = "No window is missing between the first and the last."
     metric_name: ClassVar[str] = "table.windows.holes"
 
     @staticmethod
-    def measure(frame: pd.DataFrame, per: list[str] | None, last: int | None) -> dict[str, Any]:
+    def measure(
+        frame: pd.DataFrame,
+        per: list[str] | None,
+        last: int | None,
+        periods: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
         """Find the missing window numbers: exact counts, and the first twenty.
 
         Returns:
-            `windows` (numbers between first and last), `missing_count`, and `missing`, each with
-            the values of `per` and the number.
+            `windows` (those numbered between first and last), `missing_count`, and `missing`, each
+            with the values of `per` and the number.
         """
         per = list(per or [])
         rows = frame[[*per, "window_id"]].drop_duplicates().sort_values("window_id", kind="stable")
@@ -116,11 +127,13 @@ class ExpectWindowsToBeComplete(FrameExpectation):
             first = numbers[0] if last is None else max(numbers[0], numbers[-1] - last + 1)
             there = [number for number in numbers if number >= first]
             # The first of them may be missing, too, if only the newest are looked at.
-            windows += numbers[-1] - first + 1
-            count += numbers[-1] - first + 1 - len(there)
+            known = sum(map(len, between(first, numbers[-1], periods)))
+            windows += known
+            count += known - len(there)
             key = {name: None if pd.isna(of) else of for name, of in zip(per, values, strict=True)}
             for before, after in zip([first - 1, *there], there, strict=False):
-                for number in range(before + 1, min(after, before + 1 + SHOWN - len(missing))):
+                skipped = chain.from_iterable(between(before + 1, after - 1, periods))
+                for number in islice(skipped, SHOWN - len(missing)):
                     missing.append({**key, "window_id": number})
         return {"windows": windows, "missing_count": count, "missing": missing}
 

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from windowing.model.asof import AsofQuery
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.progress import Disorder, Slack
 from windowing.model.query import Flow, JoinQuery
+from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.policy import Time
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
@@ -19,6 +21,7 @@ from windowing.semantics import meaning_of
 from windowing.semantics.windows.by_value import ByValueDefinition
 
 _YEAR_1 = -62_135_596_800_000_000
+_DAY_US, _DAYS_MAX = 86_400_000_000, 130
 _YEAR_9999 = 253_402_300_799_000_000
 
 
@@ -84,9 +87,11 @@ def _axis(rng: random.Random, pipeline: Pipeline, flows: Sequence[Flow], *, long
     skip, many = rng.choice([0, 0, 5]), 40 if long else 7
     all_edges, delays, ticks = [], {0}, []
     for query in flows:
-        window = query.window
-        if window is not None and window.traits.ends is Ends.NUMBERED:
-            edges, length, slide = _numbered(query, max(least, 0), skip, many)
+        window = query.extents_in
+        if window is not None and window.traits.ends in (Ends.NUMBERED, Ends.CALENDAR):
+            odd = window.traits.ends is Ends.CALENDAR and rng.random() < 0.9
+            ahead = _first_odd(query, max(least, 0)) - rng.randint(1, 5) if odd else skip
+            edges, length, slide = _numbered(query, max(least, 0), max(ahead, 0), many)
         else:
             length, slide = _LENGTHS[query.flow_kind](query, generator, step)
             origin, first = window.origin if window else 0, max(least + length, _YEAR_1)
@@ -116,12 +121,28 @@ def _edges(origin: int, lengths: tuple[int, int], least: int, skip: int, many: i
 
 def _numbered(query: Flow, least: int, skip: int, many: int) -> tuple[list[int], int, int]:
     """Return the definition's starts and ends, and length and slide of the first window."""
-    definition = meaning_of(query).definition
-    assert isinstance(definition, ByValueDefinition)  # noqa: S101 - their values name them
+    definition = _by_value(query)
     first = definition.wids(least).start + skip
     extents = [definition.extent(first + number) for number in range(many + 1)]
     slide = extents[1][1] - extents[0][1]
     return sorted({edge for one in extents for edge in one}), extents[0][1] - extents[0][0], slide
+
+
+def _by_value(query: Flow) -> ByValueDefinition:
+    definition = meaning_of(query).definition
+    assert isinstance(definition, ByValueDefinition)  # noqa: S101 - their values name them
+    return definition
+
+
+def _first_odd(query: Flow, least: int) -> int:
+    """Return how many windows end before one that has no whole number of days."""
+    definition = _by_value(query)
+    first = definition.wids(least).start
+    for number in range(_DAYS_MAX):
+        start, end = definition.extent(first + number)
+        if (end - start) % _DAY_US:
+            return number
+    return 0
 
 
 def _slack(generator: Disorder, slide: int) -> int:
@@ -148,9 +169,10 @@ def _period(query: OperatorQuery, _: Disorder, step: int) -> tuple[int, int]:
     return shortest, shortest
 
 
-def _lengths(query: Query, generator: Disorder, step: int) -> tuple[int, int]:
+def _lengths(query: Query | WindowJoinQuery, generator: Disorder, step: int) -> tuple[int, int]:
     """Return length and slide of windows; the slack for windows that count rows."""
-    window = query.window
+    window = query.extents_in
+    assert window is not None  # noqa: S101 - flows of these kinds have one
     if window.attribute == ROW_NUM:
         length = max(_slack(generator, 0), 6 * step)
         return length, length
@@ -162,6 +184,8 @@ def _lengths(query: Query, generator: Disorder, step: int) -> tuple[int, int]:
 _LENGTHS: Final[Mapping[str, Callable[[Any, Disorder, int], tuple[int, int]]]] = {
     Query.flow_kind: _lengths,
     JoinQuery.flow_kind: _reach,
+    AsofQuery.flow_kind: _reach,
+    WindowJoinQuery.flow_kind: _lengths,
     OperatorQuery.flow_kind: _period,
 }
 """Length and slide of what a flow's rows are made of, by its kind, at least a step each."""

@@ -14,6 +14,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Its clocks were put back 40 ticks after 1970, so that a local time that comes twice is drawn.
 _HOBART: Final = {"text": "%d.%m.%Y %H:%M:%S.%f", "zone": "Australia/Hobart"}
 _HOBART_TICK_US: Final = 141_840_000_000
+LOCAL_TICK_US: Final = 129_600_000_000
+"""A day and a half, so that lengths of time and days of local time do not coincide."""
+# Ticks of it until all zones of windows have changed their clocks (`draw.windows.ZONES`).
+_LOCAL_TICKS: Final = 90
 # Zones of ISO times, and their offsets from UTC in minutes.
 _ZONES = (("", 0), ("Z", 0), ("+00:00", 0), ("-00:00", 0), ("+05:45", 345), ("-03:30", -210))
 
@@ -35,9 +39,11 @@ class Clock:
         return f"{ticks * self.tick_us} us"
 
 
-def draw_clock(rng: random.Random) -> Clock:
-    """Draw a scale."""
+def draw_clock(rng: random.Random, *, local: bool = False) -> Clock:
+    """Draw a scale; with windows of `local` time, one by which a log has some days."""
     unit = rng.choice(["us", "us", "ms", "s", "iso"])
+    if local:
+        return Clock(unit, LOCAL_TICK_US)
     tick = rng.choice([1, 1, 1_000, 1_000_000])
     if unit == "iso" and tick == 1_000_000:
         return Clock(_HOBART, _HOBART_TICK_US)
@@ -54,7 +60,8 @@ def draw_event_time(
     """
     rule: dict[str, Any] = {"field": field, "unit": clock.unit}
     if bounded or rng.random() < 0.4:
-        rule |= {"min": spell(-8 * clock.tick_us, "iso"), "max": spell(50 * clock.tick_us, "iso")}
+        last = _LOCAL_TICKS if clock.tick_us == LOCAL_TICK_US else 50
+        rule |= {"min": spell(-8 * clock.tick_us, "iso"), "max": spell(last * clock.tick_us, "iso")}
     if rng.random() < 0.4:
         rule["max_ahead"] = clock.us(rng.choice([0, 3, 3]))
     return rule

@@ -36,6 +36,7 @@ _AGGREGATES: Final = (
     *("sum(v + h)", "max(v div h)", "min(coalesce(v, w))", "last(g) where h > 1"),
     *("sum(v) where h <> 0 AND v div h > 0", "mean(x) where g = 'a'", "max($offset)"),
     *("collect(v - h) where v > h", "first($key)", "count_distinct(coalesce(g, $headers.a))"),
+    *("any(v > 2) where h > 0", "all(w < 3) where g <> 'a'"),
 )
 _OWN: Final = ("last(d1)", "last(d1)", "count_distinct(d1)", "collect(d1) where h IS NOT NULL")
 

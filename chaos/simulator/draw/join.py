@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from chaos.simulator.draw.asof import draw_asof
 from chaos.simulator.draw.clock import Clock, draw_clock, draw_event_time
 from chaos.simulator.draw.duplicates import draw_duplicates
 from chaos.simulator.draw.generators import draw_disorder
 from chaos.simulator.draw.queries import draw_late, draw_retention
-from chaos.simulator.draw.wish import Wish
+from chaos.simulator.draw.window_join import draw_window_join, with_shown
+from chaos.simulator.draw.wish import ASOF_JOIN, POLICY_JOIN, WINDOW_JOIN, Wish
 
 _SIDES = (
     ("left", "l", "ts", {"g": "string?", "h": "int?", "v": "int?"}),
@@ -22,11 +24,9 @@ _PATIENT = 0.4
 _WHERE = ("left.v < right.w", "left.v != right.w", "left.v >= 0", "right.s = 'a'", "left.v <= 1.5")
 
 
-def draw_join(rng: random.Random, wish: Wish, *, policies: bool) -> dict[str, Any]:
-    """Draw the document of a pipeline that joins two topics.
-
-    With `policies`, its sides have policy windows.
-    """
+def draw_join(rng: random.Random, wish: Wish, kind: str) -> dict[str, Any]:
+    """Draw the document of a pipeline that joins two topics: one of the class `JOINS`."""
+    policies = kind == POLICY_JOIN
     clock = draw_clock(rng)
     join: dict[str, Any] = {}
     for side, topic, time, fields in _SIDES:
@@ -50,7 +50,7 @@ def draw_join(rng: random.Random, wish: Wish, *, policies: bool) -> dict[str, An
     document: dict[str, Any] = {"name": "simulated", "join": join, "late": draw_late(rng, every)}
     draw_duplicates(document, [join[side]["source"] for side, *_ in _SIDES], clock, wish)
     if not policies and rng.random() < _PATIENT:
-        return _patient(rng, document, clock)
+        return _of_kind(_patient(rng, document, clock), clock, kind)
     if document["late"]["policy"] == "update" or rng.random() < 0.7:
         # Long retention hides state that is dropped too early, so retention is often short.
         little = rng.random() < 0.4
@@ -58,7 +58,18 @@ def draw_join(rng: random.Random, wish: Wish, *, policies: bool) -> dict[str, An
         document["retention"] = kept or draw_retention(rng, clock.us, wish, windows=False)
     if policies:
         document = with_policies(rng, document, clock)
-    return {**document, "shards": rng.choice([1, 1, 2, 3])}
+    document["shards"] = rng.choice([1, 1, 2, 3])
+    if policies:
+        return document | {"join": with_shown(document["join"])}
+    return _of_kind(document, clock, kind)
+
+
+def _of_kind(document: dict[str, Any], clock: Clock, kind: str) -> dict[str, Any]:
+    """Return a join by distance as one of another kind, if it is to be one."""
+    if kind != WINDOW_JOIN:
+        document = draw_asof(document, clock, always=kind == ASOF_JOIN)
+    document = draw_window_join(document, clock, always=kind == WINDOW_JOIN)
+    return document | {"join": with_shown(document["join"])}
 
 
 def _patient(rng: random.Random, document: dict[str, Any], clock: Clock) -> dict[str, Any]:

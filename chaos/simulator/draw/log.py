@@ -22,7 +22,7 @@ from windowing.model.reading import JSON
 from windowing.model.registry import Registry
 from windowing.model.source import Source
 from windowing.model.types import FieldType
-from windowing.model.windows.sliding import is_sliding
+from windowing.model.windows.sliding import has_extents
 
 Lanes = tuple[tuple[Event, ...], ...]
 
@@ -101,7 +101,7 @@ def _is_cheap(pipeline: Pipeline) -> bool:
     window = first.window
     if others or window is None or not first.key:
         return False
-    return is_sliding(window) and 0 < (window.range_ or 0) <= 3 * window.slide
+    return has_extents(window) and 0 < (window.range_ or 0) <= 3 * window.slide
 
 
 def _largest(pipeline: Pipeline, records: int) -> dict[str, int]:

@@ -12,6 +12,7 @@ METER: Final = "m"
 """A number that is never null, for deltas."""
 
 _REPORTER = "python:chaos.simulator.draw.reporter:Reporter"
+_BRITTLE = "python:chaos.simulator.draw.brittle:BrittleReporter"
 _OUTPUTS = {"event": "string", "held": "int", "oldest": "int", "x": "float"}
 _OPERATORS: Final = ("aggregate", "aggregate", "aggregate", "sort", "sort", "dedup", "python")
 _BY_PANES: Final = 0.6
@@ -73,7 +74,9 @@ def _step(
 ) -> dict[str, Any]:
     tumbling = name != "dedup" and rng.random() < 0.5
     window = _window(rng, clock, partition_by, tumbling=tumbling, every=name in ("sort", "dedup"))
-    operator = _REPORTER if name == "python" else name
+    # Drawn apart, so that all else is as without it.
+    own = random.Random(f"reporter {window!r}").choice([_REPORTER, _REPORTER, _BRITTLE])
+    operator = own if name == "python" else name
     step: dict[str, Any] = {"operator": operator, "window": _spelled(rng, window)}
     needs = window.get("tumbling") == "punct()"
     if (needs and (not punctuated or rng.random() < 0.3)) or rng.random() < 0.1:

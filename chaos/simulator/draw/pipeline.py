@@ -23,16 +23,16 @@ from chaos.simulator.draw.queries import (
     draw_query,
     draw_retention,
 )
+from chaos.simulator.draw.rows import draw_rows
 from chaos.simulator.draw.spellings import respell
 from chaos.simulator.draw.types import add_types
 from chaos.simulator.draw.usual import KINDS as USUAL
 from chaos.simulator.draw.usual import draw_usual
-from chaos.simulator.draw.windows import NUMBER, draw_window
+from chaos.simulator.draw.windows import NUMBER, draw_alike
 from chaos.simulator.draw.wish import (
     AS_THEY_ARRIVE,
     JOINS,
     OPERATORS,
-    POLICY_JOIN,
     Wish,
     order_free,
 )
@@ -57,12 +57,13 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
         document = draw_usual(rng, kind, TOPIC, wish)
         document["shards"] = rng.choice(_SHARDS)
     elif (kind := rng.choice(wish.classes)) in JOINS:
-        document = draw_join(rng, wish, policies=kind == POLICY_JOIN)
+        document = draw_join(rng, wish, kind)
     else:
         document = _of_queries(rng, kind, wish)
     own = random.Random(f"types {document!r}")
     if own.random() < wish.types:
         add_types(own, document)
+    draw_rows(document, wish)
     respell(document)
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
@@ -78,7 +79,7 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
     kinds = _kinds(rng, kind, wish)
-    clock = draw_clock(rng)
+    clock = draw_clock(rng, local="calendar" in kinds)
     keyed = _can_be_keyed(kinds) and rng.random() < 0.25
     lanes = _lanes(rng, kinds, keyed=keyed)
     names = [f"{TOPIC}/{lane}" for lane in range(lanes)]
@@ -119,10 +120,12 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
     sliding = [
         f"q{place}"
         for place, (one, number) in enumerate(zip(kinds, numbers, strict=True))
-        if one == "sliding" and not number
+        if one in ("sliding", "calendar") and not number
     ]
     if sliding and own.random() < wish.alike:
-        _alike(own, document["queries"], own.choice(sliding), around, wish)
+        model = own.choice(sliding)
+        like = model, kinds[int(model.removeprefix("q"))]
+        _alike(own, document["queries"], like, around, wish)
     document["shards"] = rng.choice(_SHARDS)
     if wish.wide and OPERATORS not in kinds and rng.random() < 0.15:
         document["accumulation"] = rng.choice(["discarding", "retracting"])
@@ -135,23 +138,29 @@ def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
 
 
 def _alike(
-    rng: random.Random, queries: dict[str, Any], model: str, around: Setting, wish: Wish
+    rng: random.Random, queries: dict[str, Any], like: tuple[str, str], around: Setting, wish: Wish
 ) -> None:
-    """Add queries that are like one with sliding windows, but for windows and aggregates."""
-    clock, lanes = around.clock, around.lanes
+    """Add queries that are like one whose slices can be shared, but for windows and aggregates.
+
+    Args:
+        like: the name of that one, and the class of its windows.
+    """
+    model, kind = like
+    given: dict[str, Any] = {"number": False, "wide": wish.wide, "lanes": around.lanes}
+    clock, spelled = around.clock, queries[model]["window"]
     if rng.random() < 0.6:
         queries[model]["aggregates"] = draw_aggregates(rng, plain=True)
     for place in range(rng.randint(1, 3)):
-        window = draw_window(rng, "sliding", clock, number=False, wide=wish.wide, lanes=lanes)
+        window = draw_alike(rng, kind, spelled, clock, **given)
         aggregates = rng.choice([queries[model]["aggregates"], draw_aggregates(rng, plain=True)])
-        like = {**queries[model], "window": window, "aggregates": aggregates}
-        always = {key: like[key] for key in like if key not in ("from", "until", "warmup")}
+        other = {**queries[model], "window": window, "aggregates": aggregates}
+        always = {key: other[key] for key in other if key not in ("from", "until", "warmup")}
         if rng.random() < 0.7:
-            like = always
+            other = always
         if wish.wide and rng.random() < 0.2:
             # Of two activities together, no window might be left.
-            like = always | draw_activity(rng, clock)
-        queries[f"like{place}"] = like
+            other = always | draw_activity(rng, clock)
+        queries[f"like{place}"] = other
 
 
 def _kinds(rng: random.Random, kind: str, wish: Wish) -> list[str]:
@@ -182,7 +191,7 @@ def _lanes(rng: random.Random, kinds: list[str], *, keyed: bool) -> int:
 
 def _over_a_number(rng: random.Random, kinds: list[str], wish: Wish) -> list[bool]:
     """Draw which queries are over a plain number; at least one if wished and possible."""
-    possible = [kind not in (*_ROWS, OPERATORS) for kind in kinds]
+    possible = [kind not in (*_ROWS, OPERATORS, "calendar") for kind in kinds]
     wanted = rng.random() < 0.25 if wish.number is None else wish.number
     chosen = [wanted and able and rng.random() < 0.6 for able in possible]
     if wish.number and any(possible) and not any(chosen):

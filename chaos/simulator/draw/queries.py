@@ -109,7 +109,7 @@ def draw_query(
     return query
 
 
-COME_AND_GO = ("sliding", "keyed sliding")
+COME_AND_GO = ("sliding", "keyed sliding", "calendar")
 """The classes of windows whose queries may join a stream and leave it."""
 
 
@@ -227,6 +227,6 @@ def _late_of(
         query["late"] = draw_late(rng, every, update=update, consistent=consistent)
     # Where retention is a time, windows over a number need their own.
     if number or rng.random() < 0.35:
-        windows = kind in ("sliding", "keyed sliding", "landmark")
+        windows = kind in ("sliding", "keyed sliding", "landmark", "cumulate")
         query["retention"] = draw_retention(rng, spell, wish, windows=windows)
     return query

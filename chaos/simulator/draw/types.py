@@ -72,7 +72,7 @@ def _into_join(rng: random.Random, join: dict[str, Any], fields: dict[str, str])
     join["select"] = join["select"] | {"c": f"left.{MONEY}", "d": f"right.{DAY}"}
     if rng.random() < 0.5:
         join["select"] |= {"b": f"right.{TRUTH}", "i": f"left.{INSTANT}"}
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 and "where" in join:
         join["where"] = [*join["where"], rng.choice([f"left.{MONEY} >= 0", f"right.{MONEY} < 2"])]
 
 

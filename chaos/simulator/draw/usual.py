@@ -23,10 +23,10 @@ from chaos.simulator.draw.queries import (
     draw_late,
     draw_retention,
 )
-from chaos.simulator.draw.windows import draw_window
+from chaos.simulator.draw.windows import draw_alike, draw_window
 from chaos.simulator.draw.wish import Wish
 
-KINDS: Final = ("sliding", "keyed sliding", "landmark", "session")
+KINDS: Final = ("sliding", "keyed sliding", "landmark", "session", "cumulate", "calendar")
 """The classes of their windows."""
 
 _QUERIES: Final = (1, 2, 2, 3, 3, 4)
@@ -38,7 +38,7 @@ _PLAIN: Final = 0.75
 
 def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[str, Any]:
     """Draw the document of a pipeline."""
-    clock, lanes = draw_clock(rng), rng.choice([1, 1, 2, 2, 3])
+    clock, lanes = draw_clock(rng, local=kind == "calendar"), rng.choice([1, 1, 2, 2, 3])
     names = [f"{topic}/{lane}" for lane in range(lanes)]
     source: dict[str, Any] = {
         "topic": topic,
@@ -68,7 +68,12 @@ def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[st
     plain = rng.random() < _PLAIN
     document["queries"] = {}
     for place in range(size):
-        window = draw_window(rng, kind, clock, number=False, wide=wish.wide, lanes=lanes)
+        given: dict[str, Any] = {"number": False, "wide": wish.wide, "lanes": lanes}
+        window = (
+            draw_alike(rng, kind, document["queries"]["q0"]["window"], clock, **given)
+            if place
+            else draw_window(rng, kind, clock, **given)
+        )
         if kind != "sliding":
             window = window.partition(" PATTR ")[0] + pattr
         aggregates = draw_aggregates(rng, plain=plain)

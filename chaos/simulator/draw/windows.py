@@ -44,6 +44,16 @@ def draw_own(rng: random.Random, kind: str, *, number: bool, keyed: bool) -> dic
     return window if pattr is None else {**window, "pattr": pattr}
 
 
+ZONES: Final = (
+    *("America/Havana", "America/Montevideo", "Africa/Khartoum", "America/Santiago"),
+    *("America/Santo_Domingo", "Australia/Hobart", "Asia/Hong_Kong", "UTC"),
+)
+"""Zones of windows: clocks change in the first four months of 1970, but for one of them.
+
+The first three skip a midnight, the fourth shows the hour before one twice.
+"""
+_TIMES_OF_DAY: Final = ("", "", " ORIGIN 2 hours", " ORIGIN 150 min", " ORIGIN 23 hours")
+
 _ALIGNED = ("sliding", "keyed sliding", "rows in the log's order", "rows by event time")
 
 
@@ -59,6 +69,7 @@ def draw_window(
     slide = rng.randint(1, 10)
     length = rng.choice([slide, slide, slide * rng.randint(2, 4), rng.randint(1, 25)])
     time, steps = f"RANGE {length * clock.tick_us}{unit}", f"SLIDE {slide * clock.tick_us}{unit}"
+    period = f"RANGE CUMULATE {(1 + length % 7) * slide * clock.tick_us}{unit}"
     shift = rng.choice([0, 0, 0, 3, -4, -15]) * clock.tick_us
     origin = f" ORIGIN {shift}{unit}" if shift else ""
     rows = "RANGE LANDMARK" if rng.random() < 0.3 else f"RANGE {length} rows"
@@ -67,6 +78,11 @@ def draw_window(
         "sliding": f"{time} {steps} WATTR {axis}{origin}",
         "keyed sliding": f"{time} {steps} WATTR {axis}{origin}",
         "landmark": f"RANGE LANDMARK {steps} WATTR {axis}{origin}",
+        "calendar": f"{draw_local_lengths(rng)} WATTR ts ZONE {rng.choice(ZONES)}"
+        f"{rng.choice(_TIMES_OF_DAY)}"
+        if kind == "calendar"
+        else "",
+        "cumulate": f"{period} {steps} WATTR {axis}{origin}",
         "rows in the log's order": f"{rows} SLIDE {slide} rows WATTR row_num",
         "rows by event time": f"{rows} SLIDE {slide} rows WATTR row_num ORDER event_time",
         "slide by tuple": f"{time} SLIDE 1 row RATTR {axis} SATTR row_num",
@@ -78,6 +94,26 @@ def draw_window(
     if wide and kind in _ALIGNED and "LANDMARK" not in window and rng.random() < 0.3:
         window += " ALIGN start"
     return window + _parts(rng, kind, lanes)
+
+
+def draw_local_lengths(rng: random.Random) -> str:
+    """Draw range and slide of local time: most are as long, some are no multiples."""
+    slide, range_ = rng.choice([(1, 1), (1, 1), (1, 1), (2, 2), (1, 7), (1, 2), (2, 3), (3, 2)])
+    unit = rng.choice(["day"] * 5 + ["week", "week", "month", "quarter"])
+    other = {"day": "week", "quarter": "month"}.get(unit, unit) if range_ > slide else unit
+    return f"RANGE {range_} {other}s SLIDE {slide} {unit}s"
+
+
+def draw_alike(rng: random.Random, kind: str, window: str, clock: Clock, **given: Any) -> str:
+    """Draw a window of the same class that may share slices with another one.
+
+    Args:
+        given: as for `draw_window`.
+    """
+    if kind != "calendar" or rng.random() < 0.1:
+        drawn: str = draw_window(rng, kind, clock, **given)
+        return drawn
+    return f"{draw_local_lengths(rng)} WATTR{window.partition('WATTR')[2]}"
 
 
 def _parts(rng: random.Random, kind: str, lanes: int) -> str:

@@ -9,6 +9,8 @@ from windowing.model.registry import declared_names
 KINDS = (
     *("sliding", "keyed sliding", "landmark", "rows in the log's order", "rows by event time"),
     *("slide by tuple", "slide by n", "slide by rank", "session", "session of rows"),
+    "cumulate",
+    "calendar",
 )
 """The classes of windows that a query may have."""
 
@@ -18,7 +20,13 @@ JOIN = "join"
 POLICY_JOIN = "join over policy windows"
 """The same with a policy window on each side."""
 
-JOINS = frozenset({JOIN, POLICY_JOIN})
+ASOF_JOIN = "as-of join"
+"""The same that matches each left record with the newest right one; some of `JOIN` are, too."""
+
+WINDOW_JOIN = "window join"
+"""The same whose records meet in windows; some of `JOIN` are, too."""
+
+JOINS = frozenset({JOIN, POLICY_JOIN, ASOF_JOIN, WINDOW_JOIN})
 
 OPERATORS = "operators"
 """The class of a query with operators over policy windows."""
@@ -29,7 +37,7 @@ AS_THEY_ARRIVE = frozenset({"rows in the log's order", "slide by n", "session of
 NO_UPDATE = frozenset(
     {"rows in the log's order", "rows by event time", "slide by rank", "session of rows"}
 )
-ORDER_FREE = frozenset({"sliding", "keyed sliding", "landmark", "session"})
+ORDER_FREE = frozenset({"sliding", "keyed sliding", "landmark", "cumulate", "calendar", "session"})
 """The built-in classes whose windows do not depend on the order of records."""
 
 
@@ -75,6 +83,8 @@ class Wish:
         types: how often there are decimals, bools, dates and timestamps among fields and keys.
         duplicates: how often sources say what a duplicate is.
         computed: how often they compute something of a record, and how often they have two topics.
+        rows: how often some queries send rows of windows without records, or only rows that fulfil
+            a condition.
     """
 
     classes: tuple[str, ...] = field(default_factory=_classes)
@@ -95,3 +105,4 @@ class Wish:
     types: float = 0.3
     duplicates: float = 0.12
     computed: float = 0.15
+    rows: float = 0.25

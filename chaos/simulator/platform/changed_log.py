@@ -21,7 +21,7 @@ from windowing.model.file.changes import Change, Copy, changed
 from windowing.model.file.pipeline import Pipeline, Query, parse_pipeline
 from windowing.model.file.yaml_lines import load, spell
 from windowing.model.lengths import INT64_MAX
-from windowing.model.windows.sliding import is_sliding
+from windowing.model.windows.sliding import has_extents
 from windowing.semantics.arrivals import follow
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import lanes_of
@@ -66,7 +66,7 @@ def _slides(pipeline: Pipeline) -> Iterator[Query]:
     """Yield the queries whose windows have an extent in event time that is known beforehand."""
     time = pipeline.source.event_time.field
     for query in pipeline.of(Query):
-        if is_sliding(query.window) and query.window.attribute == time:
+        if has_extents(query.window) and query.window.attribute == time:
             yield query
 
 

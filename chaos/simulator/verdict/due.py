@@ -17,7 +17,7 @@ from chaos.simulator.history import SimulationHistory
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
 from windowing.model.rows import row_line
-from windowing.model.rules import ends_at_a_time
+from windowing.model.rules import closes_by_all_lanes
 from windowing.semantics import Outcome, evaluate
 
 _ALL_BELOW = 12
@@ -80,4 +80,4 @@ def closes_at_a_time(pipeline: Pipeline, query: Flow) -> bool:
     """Whether a query's windows end at an event time, by the progress of lanes and not of keys."""
     source = pipeline.source
     keyed = source.disorder.progress_attr is not None
-    return ends_at_a_time(query, source.event_time.field) and not keyed
+    return closes_by_all_lanes(query, source.event_time.field) and not keyed

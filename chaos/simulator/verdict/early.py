@@ -23,6 +23,7 @@ from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Query
 from windowing.model.rows import Key, Row
 from windowing.semantics import Outcome
+from windowing.semantics.having import holds
 from windowing.semantics.lanes import Lane
 from windowing.semantics.revisions import revisions, row_of
 from windowing.semantics.view import View, Views, effective
@@ -34,9 +35,15 @@ _Window = tuple[str, int, Key]
 
 @dataclass
 class _EarlyRows:
-    """The last early row of each window, of which there is any."""
+    """The last early row of each window, of which there is any.
+
+    Attributes:
+        judged: the queries whose rows have to fulfil a condition; those that were not sent have
+            numbers, too.
+    """
 
     rows: dict[_Window, Row] = field(default_factory=dict)
+    judged: frozenset[str] = frozenset()
 
     def take(self, row: Row) -> str | None:
         """Take the next early row; return why it must not have been sent, or None."""
@@ -47,7 +54,10 @@ class _EarlyRows:
             return None if before is not None else "takes back what was never shown"
         self.rows[window] = row
         number, records = (0, 0) if before is None else (before.revision, before.records)
-        if row.revision != number + 1:
+        skips = row.query in self.judged and row.revision > number
+        if row.tombstone and (before is None or before.tombstone):
+            return "withdraws what was never shown"
+        if row.revision != number + 1 and not skips:
             return f"is number {row.revision} after {number}"
         return None if row.records > records else f"shows nothing new after {records} records"
 
@@ -62,7 +72,8 @@ def early(
     may = pipeline.source.idle_timeout_us is not None
     if not may and not any(flow.early for flow in pipeline.flows):
         return
-    shown, due = _EarlyRows(), _records(pipeline)
+    judged = frozenset(flow.name for flow in pipeline.flows if flow.having is not None)
+    shown, due = _EarlyRows(judged=judged), _records(pipeline)
     for batch in range(len(history.ends)):
         before = dict(shown.rows)
         for row in history.early.get(batch, ()):
@@ -91,9 +102,21 @@ def early(
         enough = {
             window: 1 if window in held_up else due.get(window[0], math.inf) for window in open_rows
         }
+        # Where not all are sent, it is unknown since when records are new, unless each makes a row.
+        enough = {
+            window: many
+            for window, many in enough.items()
+            if window[0] not in judged
+            or (many == 1 and (not open_rows[window].tombstone or _held(before.get(window))))
+        }
+        open_rows = {window: row for window, row in open_rows.items() if window in enough}
         if missing := [*_missing(batch, enough, open_rows, before, shown.rows)]:
             yield missing[0]
             return
+
+
+def _held(before: Row | None) -> bool:
+    return before is not None and not before.tombstone
 
 
 def _records(pipeline: Pipeline) -> dict[str, int]:
@@ -154,8 +177,10 @@ def _first_rows(
 ) -> Iterator[Row]:
     for one in revisions(query, view.items, lanes, view.newest):
         row = row_of(query, pipeline.source, one)
-        if row.pane == "full" and not row.retracts:
-            yield row
+        # A window without records has no early row.
+        if row.pane == "full" and not row.retracts and row.records:
+            stone = not holds(query, query.having_types(pipeline.source.fields), row)
+            yield replace(row, tombstone=stone)
 
 
 def _ended(lane: Lane) -> Lane:

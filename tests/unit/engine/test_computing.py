@@ -43,6 +43,8 @@ queries:
       p: min($partition)
       t: max($timestamp)
       f: first(net)
+      e: any(v > 3) where q > 1
+      a: all(id = 'a') where v / q < 2
 """
 TIMED = "WATTR event_time"
 TIMES = (

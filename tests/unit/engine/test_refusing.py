@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,9 +19,9 @@ from windowing.engine.reading.values import Reading
 from windowing.model import Pipeline, Query, parse_pipeline
 from windowing.model.registry import PluginError
 from windowing.model.rows import dead_letter_lines, row_lines
-from windowing.model.user.user_operator import UserOperatorError
 from windowing.runtime.local import run
 from windowing.semantics import evaluate
+from windowing.semantics.trace import trace
 from windowing.semantics.why import WindowRef, why
 from windowing.semantics.why_words import Explanation
 
@@ -150,32 +151,47 @@ def test_what_brittle_does_is_met_by_one_log() -> None:
     assert "too many fives, at partition 0, offset 14" in said(5)
 
 
-class RaisingHandler:
-    """Fails once it has seen an eight."""
+class BrittleHandler:
+    """Fails for an eight, behind what it has sent, and at the end of a window that has a three."""
 
-    def on_insert(self, key: object, row: object, rows: Sequence[dict[str, int]]) -> None:
-        1 // (rows[-1]["v"] - 8)
+    def on_insert(self, key: object, row: object, rows: Sequence[dict[str, int]]) -> Any:
+        yield {"a": len(rows), "b": "in"}
+        yield {"a": 1 // (rows[-1]["v"] - 8), "b": "more"}
 
-    def on_flush(self, key: object, rows: Sequence[dict[str, int]]) -> None:
-        1 // (rows[0]["v"] - 3)
+    def on_flush(self, key: object, rows: Sequence[dict[str, int]]) -> Any:
+        return [{"a": 1 // all(row["v"] != 3 for row in rows), "b": "end"}]
 
 
-@pytest.mark.parametrize(
-    ("values", "place"), [([1, 2, 8, 4], "s/0, offset 2"), ([1, 2, 3, 4], "s/0, offset 3")]
-)
-def test_a_handler_that_raises_is_named_with_the_newest_record(
-    values: list[int | None], place: str
+def _handled() -> Pipeline:
+    own = f"python:{__name__}:BrittleHandler"
+    outputs = "{a: int, b: string}"
+    return _pipeline(f"{{operator: '{own}', window: TUMBLING count(2), outputs: {outputs}}}")
+
+
+def test_a_handler_that_fails_sends_a_row_that_says_so_and_stops_nothing() -> None:
+    pipeline, log = _handled(), _log([8, 1, 3, 2], [0, 1, 2, 3])
+    found = run(pipeline, batches(log, 3, pipeline)).rows
+    shown = [(row.values, row.overflow, row.records) for row in found if row.query == "picky"]
+    failed = {"a": None, "b": None}
+    assert shown[:3] == [
+        (failed, ("a", "b"), 1),
+        ({"a": 2, "b": "in"}, (), 2),
+        ({"a": -1, "b": "more"}, (), 2),
+    ]
+    assert shown[3] == ({"a": 1, "b": "end"}, (), 2)
+    assert shown[-1] == (failed, ("a", "b"), 2)
+    told = next(line["sent"]["picky"] for line in trace(pipeline, log) if "sent" in line)
+    assert "ZeroDivisionError" in told[0]["failed"]
+
+
+@settings(max_examples=15)
+@given(st.lists(st.sampled_from([1, 2, 3, 8, None]), max_size=10), st.integers(1, 9))
+def test_engine_and_definition_agree_where_handlers_fail(
+    values: list[int | None], size: int
 ) -> None:
-    own = f"python:{__name__}:RaisingHandler"
-    pipeline = _pipeline(f"{{operator: '{own}', window: TUMBLING count(2), outputs: {{a: int}}}}")
-    log = _log(values, [0, 1, 2, 3])
-    for found in (
-        lambda: evaluate(pipeline, log),
-        lambda: run(pipeline, batches(log, 3, pipeline)),
-        lambda: run(pipeline, batches(log, 1, pipeline)),
-    ):
-        with pytest.raises(UserOperatorError, match=f"ZeroDivisionError.*, at {place}$"):
-            found()
+    pipeline, log = _handled(), _log(values, [*range(len(values))])
+    found = run(pipeline, batches(log, size, pipeline)).rows
+    assert [*row_lines(found)] == [*row_lines(evaluate(pipeline, log).rows)]
 
 
 class Odd(Step):

@@ -66,15 +66,19 @@ def pipeline_of(case: dict[str, Any]) -> Pipeline:
     document: dict[str, Any] = {"name": "rule", "shards": 2}
     document |= {name: case[name] for name in ("late", "retention", "accumulation") if name in case}
     if "join" in case:
-        given = dict(case["join"])
+        given, kind = dict(case["join"]), case["join"]["kind"]
         sides = {"left": ("s", "v"), "right": ("t", "u")}
         for side, (topic, own) in sides.items():
             fields = {"k": "string?", own: "int?"}
             source = SOURCE | {"topic": topic, "fields": fields}
-            given[side] = {"source": source, "window": given.pop(f"{side}_window")}
+            windows = {"window": given.pop(f"{side}_window")} if kind != "asof" else {}
+            given[side] = {"source": source, **windows}
         document["join"] = {**given, "select": {"v": "left.v", "u": "right.u"}}
     else:
-        document["source"] = SOURCE | case.get("source", {})
+        source = SOURCE | case.get("source", {})
+        if "topics" in source:
+            source = {name: source[name] for name in source if name not in ("topic", "partitions")}
+        document["source"] = source
         counted: dict[str, Any] = {"aggregates": {"n": "count"}}
         document["queries"] = {name: counted | q for name, q in case["queries"].items()}
     return parse_pipeline(yaml.safe_dump(document, allow_unicode=True, sort_keys=False))

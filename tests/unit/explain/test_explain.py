@@ -23,6 +23,7 @@ WINDOWS = {
     "RANGE 25 s SLIDE 10 s WATTR ts": ("CF", "sliding over ts"),
     "RANGE 5 SLIDE 2 WATTR pos": ("CF", "sliding over pos, range 5, slide 2"),
     "RANGE LANDMARK SLIDE 10 s WATTR ts": ("CF", "landmark over ts, slide 10 s"),
+    "RANGE CUMULATE 30 s SLIDE 10 s WATTR ts": ("CF", "cumulating over ts, range 30 s, slide 10 s"),
     "RANGE 4 rows SLIDE 1 row WATTR row_num PATTR k": ("FCF", "range 4 rows, slide 1 row"),
     "RANGE 4 rows SLIDE 2 rows WATTR row_num ORDER event_time": ("FCF", "sliding over row_num"),
     "RANGE 10 s RATTR ts SATTR row_num SLIDE 1 row": ("FCB", "slide by 1 row, range 10 s over ts"),
@@ -126,6 +127,25 @@ def test_a_join_is_explained() -> None:
     assert "topic departures and weather, 6 lanes" in text
     assert "a pair: left.origin = right.origin and left.time_hour = right.time_hour" in text
     assert "a record is kept for 27 h after its time" in text
+
+
+def test_a_window_join_says_when_a_row_is_due_and_how_long_a_record_is_kept() -> None:
+    sides = yaml.safe_load(A_JOIN.read_text(encoding="utf-8"))
+    for side in ("left", "right"):
+        sides["join"][side].pop("window")
+    sides["join"] |= {"kind": "window", "window": "RANGE 1 day SLIDE 6 hours", "outer": "left"}
+    said = "\n".join(explain(plan_of(parse_pipeline(yaml.safe_dump(sides)))))
+    for part in (
+        "windows: sliding over sched_us, range 1 d, slide 6 h",
+        "a pair: in the same window, left.origin = right.origin",
+        "due: when the slowest partition of both topics has passed the window's end",
+        "until the slowest partition has passed the end of its last window, and 25 h more for late",
+        "a late partner takes back that a record was alone",
+    ):
+        assert part in said
+    sides["late"] = {"policy": "drop"}
+    said = "\n".join(explain(plan_of(parse_pipeline(yaml.safe_dump(sides)))))
+    assert "passed the end of its last window\n" in said
 
 
 def test_a_join_by_event_time_shows_no_generator_but_those_of_its_sides() -> None:

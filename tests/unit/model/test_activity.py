@@ -44,6 +44,7 @@ def test_an_instant_is_a_date_a_length_since_1970_or_microseconds(spelled: str) 
         ("from: 1 hour", "SESSION 10 minutes WATTR ts", "session window"),
         ("until: 1 hour", "RANGE 5 rows SLIDE 5 rows WATTR row_num", "tuple window"),
         ("from: 1 hour", "RANGE LANDMARK SLIDE 1 hour WATTR ts", "landmark window"),
+        ("from: 1 hour", "RANGE CUMULATE 1 day SLIDE 1 hour WATTR ts", "no running total"),
         ("from: 1 hour", "RANGE 5 SLIDE 5 WATTR n", "do not lie in event time"),
         ("warmup: emit", HOURLY, "warmup goes with from"),
         ("from: 1 hour, until: 119 minutes", HOURLY, "let it leave later"),

@@ -38,6 +38,7 @@ from windowing.model.operators.steps import (
     SortStep,
     UserStep,
 )
+from windowing.model.pair_values import PairExpression
 from windowing.model.query import JoinQuery, Query
 from windowing.model.rows import dead_letter_lines, row_lines
 from windowing.model.run_errors import CheckpointMismatch
@@ -95,6 +96,10 @@ _GENERATORS = (
 _WINDOWS = (
     *("RANGE 2 hours SLIDE 1 hour WATTR ts", "RANGE 1 hour SLIDE 2 hours WATTR ts"),
     *("RANGE 1 hour SLIDE 1 hour WATTR ts ORIGIN 1 min", "RANGE LANDMARK SLIDE 1 hour WATTR ts"),
+    *(
+        "RANGE CUMULATE 2 hours SLIDE 1 hour WATTR ts",
+        "RANGE CUMULATE 3 hours SLIDE 1 hour WATTR ts",
+    ),
     *("RANGE 1 hour SLIDE 1 hour WATTR ts PATTR k", "SESSION 1 hour WATTR ts"),
     *("RANGE 1 hour SLIDE 1 hour WATTR ts ALIGN start", "SESSION 1 hour WATTR ts PATTR k"),
     *("RANGE 1 hour SLIDE 1 rows RATTR ts SATTR row_num",),
@@ -360,6 +365,8 @@ NO_FACTS = {
     *((JoinQuery, name) for name in ("name", "axis", "session_gap")),
     # They are the lanes that are not among those of `joined`.
     (Activity, "lacking"),
+    # It follows from the text.
+    (PairExpression, "expression"),
     # Policy windows say that it is an operator, and stand in the facts of the sides.
     (Join, "operator"),
 }
@@ -372,7 +379,8 @@ FACTS: dict[type, set[str]] = {
     },
     Duplicates: {"by", "within_us"},
     JoinSide: {"source", "window"},
-    Join: {"left", "right", "kind", "equal", "where", "select"},
+    Join: {"left", "right", "kind", "within", "window", "outer", "equal", "where", "select"},
+    PairExpression: {"text"},
     Operand: {"side", "field"},
     Comparison: {"first", "operator", "second"},
     AddedLane: {"topic", "partition", "number", "at"},

@@ -16,6 +16,7 @@ ATTRIBUTES: dict[str, AttributeType] = {"ts": "time", "pos": "number"}
 
 TUMBLING = "RANGE 1 s SLIDE 1 s WATTR ts"
 LANDMARK = "RANGE LANDMARK SLIDE 1 s WATTR ts"
+CUMULATE = "RANGE CUMULATE 3 s SLIDE 1 s WATTR ts"
 ROWS = "RANGE 3 rows SLIDE 1 row WATTR row_num ORDER log"
 RANKED = "RANGE 3 rows SLIDE 1 row WATTR row_num ORDER event_time"
 BY_TUPLE = "RANGE 5 s SLIDE 1 row RATTR ts SATTR row_num"
@@ -30,6 +31,8 @@ SESSIONS_OF_ROWS = "SESSION 5 rows WATTR row_num"
     [
         (TUMBLING, Order.FREE, Ends.SLIDES),
         (LANDMARK, Order.FREE, Ends.SLIDES),
+        (CUMULATE, Order.FREE, Ends.SLIDES),
+        (f"{CUMULATE} ZONE Asia/Tokyo".replace("3 s", "1 day"), Order.FREE, Ends.NUMBERED),
         (ROWS, Order.LANE, Ends.ROWS),
         (RANKED, Order.CANONICAL, Ends.ROWS),
         (BY_TUPLE, Order.FREE, Ends.AT_RECORDS),
@@ -47,18 +50,19 @@ def test_order_and_ends(text: str, order: Order, ends: Ends) -> None:
 @pytest.mark.parametrize(
     ("trait", "having"),
     [
-        ("per_key", {TUMBLING, LANDMARK, SESSIONS}),
-        ("revisable", {TUMBLING, LANDMARK, SESSIONS, BY_TUPLE, BY_N}),
-        ("shows_early", {TUMBLING, LANDMARK, SESSIONS, ROWS, SESSIONS_OF_ROWS}),
-        ("shows_past_silence", {TUMBLING, LANDMARK, SESSIONS}),
+        ("per_key", {TUMBLING, LANDMARK, CUMULATE, SESSIONS}),
+        ("revisable", {TUMBLING, LANDMARK, CUMULATE, SESSIONS, BY_TUPLE, BY_N}),
+        ("shows_early", {TUMBLING, LANDMARK, CUMULATE, SESSIONS, ROWS, SESSIONS_OF_ROWS}),
+        ("shows_past_silence", {TUMBLING, LANDMARK, CUMULATE, SESSIONS}),
         ("cumulative", {LANDMARK}),
+        ("periodic", {CUMULATE}),
         ("merging", {SESSIONS, SESSIONS_OF_ROWS}),
-        ("on_grid", {TUMBLING, LANDMARK, ROWS, RANKED}),
+        ("on_grid", {TUMBLING, LANDMARK, CUMULATE, ROWS, RANKED}),
         ("counts_arrivals", {ROWS, BY_N, SESSIONS_OF_ROWS}),
     ],
 )
 def test_who_has_a_trait(trait: str, having: set[str]) -> None:
-    windows = [TUMBLING, LANDMARK, ROWS, RANKED, BY_TUPLE, BY_N, BY_RANK]
+    windows = [TUMBLING, LANDMARK, CUMULATE, ROWS, RANKED, BY_TUPLE, BY_N, BY_RANK]
     windows += [SESSIONS, SESSIONS_OF_ROWS]
     found = {text for text in windows if getattr(parse_window(text, ATTRIBUTES).traits, trait)}
     assert found == having

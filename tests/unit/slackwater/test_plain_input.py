@@ -54,6 +54,35 @@ def test_rows_are_one_lane_whatever_their_format(folder: Path) -> None:
     assert '"offset":3' in outputs[0][1]
 
 
+def test_tools_read_rows_as_run_does(folder: Path) -> None:
+    """What they say of rows is what they say of the events that these are."""
+    rows = ("--input", "rows.parquet", "--as", "t")
+    assert command("record", "p.yml", *rows, "--output", "e.jsonl").exit_code == 0
+    logs = [("--input", "e.jsonl"), rows]
+    for tool in (("trace", "--output", "o"), ("punctuate", "--output", "o"), ("tune",)):
+        said = []
+        for log in logs:
+            found = command(tool[0], "p.yml", *log, *tool[1:])
+            assert found.exit_code == 0, found.output
+            said.append((found.stdout, tool[1:] and (folder / "o").read_text()))
+            (folder / "o").unlink(missing_ok=True)
+        assert said[0] == said[1]
+        refused = command(tool[0], "p.yml", "--topic", "--as", "t", *tool[1:])
+        assert refused.exit_code == 2
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_quality_of_an_output_of_rows_is_judged(folder: Path) -> None:
+    block = "quality: [{query: tens, expect_window_set_to_match_definition: {}}]\n"
+    (folder / "p.yml").write_text(PIPELINE + block)
+    log = ("--input", "rows.parquet", "--as", "t", "--end")
+    assert command("run", "p.yml", *log, "--output", "out.jsonl").exit_code == 0
+    found = command("quality", "p.yml", *log, "--output", "out.jsonl")
+    assert "ok   tens         expect_window_set_to_match_definition" in found.stdout
+    without = command("quality", "p.yml", *log[:4], "--output", "out.jsonl")
+    assert "FAIL tens         expect_window_set_to_match_definition" in without.stdout
+
+
 def test_without_its_topic_a_file_is_no_log(folder: Path) -> None:
     for name in ("rows.jsonl", "rows.parquet"):
         refused = command("run", "p.yml", "--input", name, "--output", "out.jsonl")

@@ -1,4 +1,4 @@
-"""Reports of users, and ways of reading, as cases: a folder each in `tests/data`.
+"""Reports of users, ways of reading, and windows, as cases: a folder each in `tests/data`.
 
 `pipeline.yml`, `events.jsonl`, `need.md` (the need in a sentence); and of what is expected:
 `OUT.jsonl` (the rows), `OUT.dead.jsonl`, `notes.txt` (a text in each line that stderr has),
@@ -9,11 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.reading.cases import cases
+from tests.unit.more_windows import cases as more_windows
+from tests.unit.reading import cases as reading
 from tests.unit.reading.plain_python import Case
 from tests.unit.slackwater.test_run import command
 
-FOLDERS = (Path("tests/data/reports"), Path("tests/data/reading"))
+DATA = Path("tests/data")
+FOLDERS = (DATA / "reports", DATA / "reading", DATA / "more_windows")
+COMPUTED = [
+    *(("reading", case) for case in reading.cases()),
+    *(("more_windows", case) for case in more_windows.cases()),
+]
 CASES = sorted(path for folder in FOLDERS for path in folder.iterdir())
 
 
@@ -49,8 +55,12 @@ def test_each_says_what_it_needs_and_has_no_file_that_is_not_judged(folder: Path
     assert names <= {"need.md", "pipeline.yml", "events.jsonl", *judged}
 
 
-@pytest.mark.parametrize("case", [*cases()], ids=lambda case: case.name)
-def test_plain_python_computes_what_is_recorded(case: Case) -> None:
-    files = case.files()
-    recorded = {path.name: path.read_text() for path in (FOLDERS[1] / case.name).iterdir()}
-    assert files == recorded
+@pytest.mark.parametrize(("folder", "case"), COMPUTED, ids=lambda one: getattr(one, "name", one))
+def test_plain_python_computes_what_is_recorded(folder: str, case: Case) -> None:
+    recorded = {path.name: path.read_text() for path in (DATA / folder / case.name).iterdir()}
+    assert case.files() == recorded
+
+
+def test_each_folder_is_computed() -> None:
+    computed = {DATA / folder / case.name for folder, case in COMPUTED}
+    assert computed == {case for case in CASES if case.parent != DATA / "reports"}

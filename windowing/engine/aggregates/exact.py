@@ -25,6 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.effects import took_effect
+from windowing.engine.storage.decimals import words
 from windowing.engine.tuning import tuning
 
 _ROOT_BITS = 64
@@ -120,21 +121,21 @@ def limbs_of_decimals(values: pl.Series) -> list[Ints]:
 
     All but the last are below 2^32; that one has the sign. Capacity: 2^31 records.
     """
-    low, high = _words(values).T
+    low, high = words(values).T
     mask = np.int64((1 << _LIMB_BITS) - 1)
     return [low & mask, (low >> _LIMB_BITS) & mask, high & mask, high >> _LIMB_BITS]
 
 
+def words_of_limbs(limbs: Sequence[Ints]) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return sums of limbs, lowest first, as low and high 64 bits, and which of them fit so."""
+    lowest, low, high, highest = _carried(limbs)
+    joined = np.stack([lowest | low << _LIMB_BITS, high | highest << _LIMB_BITS], axis=1)
+    return joined, highest == highest << _LIMB_BITS >> _LIMB_BITS
+
+
 def words_of_decimals(values: pl.Series) -> Ints:
     """Return decimals without null that fit 64 bits in units of their last place."""
-    return _words(values)[:, 0].copy()
-
-
-def _words(values: pl.Series) -> Ints:
-    """Return the low and the high 64 bits of each decimal; the low ones as if they had a sign."""
-    array = values.to_arrow()
-    _, words = array.buffers()
-    return np.frombuffer(words, np.int64).reshape(-1, 2)[array.offset :][: len(values)]
+    return words(values)[:, 0].copy()
 
 
 def half_even(numerator: int, denominator: int) -> int:

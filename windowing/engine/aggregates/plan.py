@@ -12,7 +12,7 @@ from windowing.engine.aggregates import ranks
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.schema import Role, StateSchema
 from windowing.engine.aggregates.sketches import bin_middles, bins_per_octave
-from windowing.engine.aggregates.sums import TRUTHS, Sums
+from windowing.engine.aggregates.sums import Sums
 from windowing.engine.columns import (
     FIRST_OFFSET,
     LAST_OFFSET,
@@ -28,7 +28,7 @@ from windowing.engine.storage.groups import Groups
 from windowing.model import Query
 from windowing.model.fields import Aggregate, ValueType, may_overflow, value_type
 from windowing.model.file.pipeline import Source
-from windowing.model.functions import MEAN_PLACES, SPREAD
+from windowing.model.functions import MEAN_PLACES, SPREAD, TRUTHS
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.rows import Value
 from windowing.model.types import FieldType
@@ -87,13 +87,16 @@ class Accumulators:
         ]
         for field in self._fields:
             columns += self._lift_field(field, records[field_column(field)])
+        for truths in dict.fromkeys(self.schema.truths.values()):
+            named = [name for name in (truths.field, truths.condition) if name is not None]
+            columns += truths.lift(*(records[field_column(name)] for name in named))
         return [*columns, *(held.lift(records) for held in self.schema.held.values())]
 
     def _lift_field(self, field: str, values: pl.Series) -> list[pl.Series]:
         names = (state_column(field, function) for function in _EXTREMES)
         columns = [values.alias(name) for name in names if name in self.schema.columns]
-        for found in (self.schema.sums.get(field), self.schema.truths.get(field)):
-            columns += [] if found is None else found.lift(values)
+        if (sums := self.schema.sums.get(field)) is not None:
+            columns += sums.lift(values)
         return columns
 
     def concat(self, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -155,6 +158,15 @@ class Accumulators:
             results.append(pl.Series(aggregate.name, values, dtype=_dtype(type_)))
         return results
 
+    def of_none(self, rows: int) -> list[pl.Series]:
+        """Return what rows without records show: how many there are, 0, and else null."""
+        return [
+            pl.Series(
+                one.name, [0 if one.function == "count" else None] * rows, dtype=_dtype(type_)
+            )
+            for one, type_ in zip(self._aggregates, self._types, strict=True)
+        ]
+
     def overflow(self, partials: pl.DataFrame, results: Sequence[pl.Series]) -> pl.Series:
         """Name the values of `results` that are null although they should not be.
 
@@ -190,7 +202,7 @@ class Accumulators:
         if function in _EXTREMES:
             return partials[state_column(field, function)]
         if function in TRUTHS:
-            return self.schema.truths[field].results(function, partials)
+            return self.schema.truths[name].results(function, partials)
         if function == "count":
             return partials[self.schema.sums[field].count]
         return self._summed(

@@ -16,7 +16,7 @@ import polars as pl
 
 from windowing.engine.aggregates.bags import Bag
 from windowing.engine.aggregates.holdings import UserState, bag_of, user_state_of
-from windowing.engine.aggregates.sums import COUNTED, TRUTHS, SumColumns, TruthColumns
+from windowing.engine.aggregates.sums import COUNTED, SumColumns, TruthColumns
 from windowing.engine.columns import (
     FIRST_OFFSET,
     LAST_OFFSET,
@@ -29,6 +29,7 @@ from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.model import Query
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Source
+from windowing.model.functions import TRUTHS
 from windowing.model.types import FieldType
 
 DataType = pl.DataType | type[pl.DataType]
@@ -77,7 +78,7 @@ class StateSchema:
     Attributes:
         columns: by name, in the order of a new state.
         sums: by field, the columns of its number of values, and of its exact sum.
-        truths: by field, the columns of how many values are true, false and null.
+        truths: by aggregate, the columns of how many values are true, false and null.
         bags: by aggregate, the bag that it reads.
         users: by aggregate, the user's state that it reads.
     """
@@ -119,12 +120,7 @@ class StateSchema:
         schema = cls(
             {},
             {field: SumColumns.of(field, fields[field], summed[field]) for field in summed},
-            {
-                field: TruthColumns.of(field)
-                for a in aggregates
-                for field in a.fields
-                if a.function in TRUTHS
-            },
+            {a.name: TruthColumns.of(a) for a in aggregates if a.function in TRUTHS},
             {a.name: bag for a in aggregates if (bag := bag_of(a, order)) is not None},
             {a.name: user_state_of(a) for a in aggregates if a.user is not None},
         )
@@ -149,8 +145,8 @@ class StateSchema:
                 yield StateColumn(sums.count, Role.SUM, pl.Int64, readers)
                 for name in (*sums.total, *sums.squares):
                     yield StateColumn(name, role, pl.Int64, readers)
-        for field, truths in self.truths.items():
-            readers = tuple(a.name for a in aggregates if a.field == field and a.function in TRUTHS)
+        for truths in dict.fromkeys(self.truths.values()):
+            readers = tuple(name for name, own in self.truths.items() if own == truths)
             for name in truths.names:
                 yield StateColumn(name, Role.SUM, pl.Int64, readers)
         for column in dict.fromkeys(bag.column for bag in self.bags.values()):

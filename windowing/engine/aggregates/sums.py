@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from windowing.engine.aggregates.exact import (
@@ -35,8 +34,11 @@ from windowing.engine.aggregates.exact import (
     to_halves,
     to_square_bins,
     words_of_decimals,
+    words_of_limbs,
 )
 from windowing.engine.columns import state_column
+from windowing.engine.storage.decimals import from_integers, from_words
+from windowing.model.fields import Aggregate
 from windowing.model.functions import NARROW_MAX, SPREAD
 from windowing.model.types import PRECISION_MAX, FieldType
 
@@ -47,8 +49,6 @@ SUMMED = ("sum", "mean", *SPREAD)
 """The functions computed from sums."""
 COUNTED = (*SUMMED, "count")
 """Those that need the number of values."""
-TRUTHS = ("any", "all")
-"""Those that need how many values are true, false and null."""
 
 
 def wide(type_: FieldType) -> bool:
@@ -58,28 +58,45 @@ def wide(type_: FieldType) -> bool:
 
 @dataclass(frozen=True)
 class TruthColumns:
-    """The columns of how many values of a bool are true, false and null."""
+    """The columns of how many values of a bool are true, false and null.
 
+    Attributes:
+        field: the bool.
+        condition: of records for which this field is not true, nothing is counted; None: all are.
+    """
+
+    field: str
+    condition: str | None
     true: str
     false: str
     null: str
 
     @classmethod
-    def of(cls, field: str) -> TruthColumns:
-        """Return the columns of a field."""
-        return cls(*(state_column(field, part) for part in ("true", "false", "null")))
+    def of(cls, one: Aggregate) -> TruthColumns:
+        """Return the columns of an aggregate; others of the same fields have the same."""
+        (field, *where) = one.fields
+        columns = (state_column(field, part) for part in ("true", "false", "null"))
+        return cls(field, where[0] if where else None, *columns)
 
     @property
     def names(self) -> tuple[str, str, str]:
         """All of them."""
         return self.true, self.false, self.null
 
-    def lift(self, values: pl.Series) -> list[pl.Series]:
-        """Return the numbers of each single value."""
-        columns = (values.fill_null(value=False), (~values).fill_null(value=False))
+    def lift(self, values: pl.Series, holds: pl.Series | None = None) -> list[pl.Series]:
+        """Return the numbers of each single value.
+
+        Args:
+            holds: the condition, if there is one.
+        """
+        columns = [values.fill_null(value=False), (~values).fill_null(value=False)]
+        columns.append(values.is_null())
+        if holds is not None:
+            taken = holds.fill_null(value=False)
+            columns = [column & taken for column in columns]
         return [
             column.cast(pl.Int64).alias(name)
-            for name, column in zip(self.names, (*columns, values.is_null()), strict=True)
+            for name, column in zip(self.names, columns, strict=True)
         ]
 
     def results(self, function: str, partials: pl.DataFrame) -> pl.Series:
@@ -181,13 +198,14 @@ class Sums:
 
     Attributes:
         counts: the number of values.
-        exact: their sums, in units of `1 / unit`; an array if all are known to fit 64 bits.
+        exact: their sums, in units of `1 / unit`: an array if all are known to fit 64 bits, limbs
+            (lowest first) of what may be wide.
         squares: the sums of their squares, in units of `1 / unit^2`; empty if not needed.
         unit: 1 for integers.
     """
 
     counts: pl.Series
-    exact: Ints | list[int]
+    exact: Ints | list[int] | tuple[Ints, ...]
     squares: list[int]
     unit: int
 
@@ -201,19 +219,25 @@ class Sums:
         unit = 10**columns.scale
         parts = [partials[name].to_numpy() for name in columns.total]
         if len(parts) == WIDE_LIMBS:
-            return cls(counts, join_limbs(parts), [], unit)
+            return cls(counts, tuple(parts), [], unit)
         high, low = parts
         squares = join_limbs([partials[name].to_numpy() for name in columns.squares])
         return cls(counts, join_halves(high, low), squares, unit)
 
     def each(self) -> Iterator[tuple[int, int]]:
         """Yield the sum and the number of values of each state, as unbounded ints."""
-        totals = self.exact if isinstance(self.exact, list) else self.exact.tolist()
+        match self.exact:
+            case list() as totals:
+                pass
+            case tuple() as limbs:
+                totals = join_limbs(limbs)
+            case array:
+                totals = array.tolist()
         return zip(totals, self.counts.to_list(), strict=True)
 
     def whole(self) -> pl.Series | None:
         """Return the sums as 64-bit integers, null without values; None: they may not fit."""
-        if isinstance(self.exact, list):
+        if not isinstance(self.exact, np.ndarray):
             return None
         none = pl.Series([None], dtype=pl.Int64)
         return pl.Series(self.exact).zip_with(self.counts > 0, none)
@@ -228,7 +252,12 @@ class Sums:
 
     def decimals(self, scale: int) -> pl.Series:
         """Return sums of decimals; null without values, and if they have too many digits."""
-        return _decimals([total if n else None for total, n in self.each()], scale)
+        if isinstance(self.exact, list):
+            return _decimals([total if n else None for total, n in self.each()], scale)
+        if isinstance(self.exact, tuple):
+            words, fits = words_of_limbs(self.exact)
+            return from_words(words, fits & (self.counts > 0).to_numpy(), scale)
+        return from_integers(pl.Series(self.exact).set(self.counts == 0, None), scale)
 
     def decimal_means(self, scale: int) -> pl.Series:
         """Return means of decimals, as `decimals` does; rounded half to even."""
@@ -249,14 +278,11 @@ class Sums:
 def _decimals(unscaled: Sequence[int | None], scale: int) -> pl.Series:
     """Return decimals from integers in units of their last place."""
     known = np.fromiter((n is not None and abs(n) < _BEYOND for n in unscaled), np.bool_)
-    words = b"".join(
+    joined = b"".join(
         (n if fits and n is not None else 0).to_bytes(16, "little", signed=True)
         for n, fits in zip(unscaled, known.tolist(), strict=True)
     )
-    bits = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
-    type_ = pa.decimal128(PRECISION_MAX, scale)
-    found = pl.Series(pa.Array.from_buffers(type_, len(known), [bits, pa.py_buffer(words)]))
-    return found.cast(pl.Decimal(PRECISION_MAX, scale))
+    return from_words(np.frombuffer(joined, np.int64).reshape(-1, 2), known, scale)
 
 
 def _binned(bins: Sequence[str], partials: pl.DataFrame) -> list[int]:

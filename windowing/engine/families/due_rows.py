@@ -25,7 +25,7 @@ from windowing.engine.columns import OVERFLOW, RECORDS, VALUES, WINDOW_ID
 from windowing.engine.families.family import MARK, Family, Variant
 from windowing.engine.families.forming import families_of
 from windowing.engine.families.grids import Grids
-from windowing.engine.storage.groups import no_extreme
+from windowing.engine.storage.groups import from_numbers, no_extreme, numbers
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import Flags, Ints
 from windowing.model import Pipeline
@@ -90,7 +90,7 @@ def is_worthwhile(schema: StateSchema, states: pl.DataFrame, groups: int, slices
         slices: how many distinct slices.
     """
     columns = schema.among(states, *_SUMS, Role.MIN, Role.MAX)
-    numeric = all(states[column.name].dtype in (pl.Int64, pl.Float64) for column in columns)
+    numeric = all(numbers(states[column.name]) is not None for column in columns)
     cheap = tuning().due_cells_free + tuning().due_cells_per_state * len(states)
     return not schema.held and numeric and groups * (slices + 1) <= cheap
 
@@ -178,12 +178,14 @@ class _Extremes:
         levels: for each power, a row per group.
         merge: of two values, which is more extreme.
         known: how many values there are; None: every state has one.
+        dtype: of the column; the levels are its values as numbers.
     """
 
     name: str
     levels: list[NDArray[Any]]
     merge: np.ufunc
     known: _Sums | None
+    dtype: pl.DataType
 
     def of(self, low: Ints, high: Ints, held: Held) -> pl.Series:
         """Return the states of some groups and windows."""
@@ -197,10 +199,10 @@ class _Extremes:
                 rows, first, behind = group[here], begin[here], end[here]
                 values[here] = self.merge(table[rows, first], table[rows, behind - (1 << level)])
         found = pl.Series(self.name, values)
-        if self.known is None:
-            return found
-        there = self.known.of(low, high, held) > 0
-        return found.zip_with(there, pl.Series(self.name, [None], dtype=found.dtype))
+        if self.known is not None:
+            there = self.known.of(low, high, held) > 0
+            found = found.zip_with(there, pl.Series(self.name, [None], dtype=found.dtype))
+        return from_numbers(found, self.dtype)
 
 
 def _column(
@@ -208,7 +210,10 @@ def _column(
 ) -> _Sums | _Extremes:
     if column.role in _SUMS:
         return _totals(column.name, values.fill_null(0).to_numpy(), cell, shape)
-    merge = np.minimum if column.role is Role.MIN else np.maximum
+    merge, dtype = np.minimum if column.role is Role.MIN else np.maximum, values.dtype
+    whole = numbers(values)
+    assert whole is not None  # noqa: S101 - else it is not worthwhile
+    values = whole
     rest = no_extreme(values.dtype, largest=column.role is Role.MAX)
     dense = np.full(shape, rest, dtype=np.float64 if values.dtype.is_float() else np.int64)
     merge.at(dense, cell, values.fill_null(rest).to_numpy())
@@ -218,7 +223,7 @@ def _column(
         levels.append(merge(levels[-1][:, :-half], levels[-1][:, half:]))
     known: Flags = values.is_not_null().to_numpy()
     counted = None if known.all() else _totals(column.name, known.astype(np.int64), cell, shape)
-    return _Extremes(column.name, levels, merge, counted)
+    return _Extremes(column.name, levels, merge, counted, dtype)
 
 
 def _totals(name: str, values: Ints, cell: Cell, shape: tuple[int, int]) -> _Sums:

@@ -8,10 +8,12 @@ from typing import Final, Self
 
 import numpy as np
 
+from windowing.engine.calendar import Spans
 from windowing.engine.families.boundaries import Boundaries
 from windowing.engine.families.grids import Grids, Reach
 from windowing.engine.wids import Grid, Ints
 from windowing.engine.windows.active import ActiveLanes, ActiveWindows
+from windowing.engine.windows.classes import parts_of
 from windowing.model import Query
 from windowing.model.lengths import INT64_MAX
 from windowing.model.source import Source
@@ -41,7 +43,7 @@ class Member:
 
     Attributes:
         query: one of these queries, with the aggregates of all of them, under the family's names.
-        grid: the windows' numbering.
+        grid: the windows' numbering, by places.
         active: which of these windows there are; None: all.
         queries: how many have them.
     """
@@ -56,6 +58,9 @@ class Member:
 class Family:
     """Queries that share slices.
 
+    Its slices and windows lie at *places*: instants, or, where they go by a calendar, the numbers
+    of its days or months. An edge has passed by an instant if its place has been reached by then.
+
     Attributes:
         query: one of them, with the family's name and the aggregates of all, and always active.
         founders: the names of those that have always been there. Its name, its slices and what it
@@ -63,6 +68,7 @@ class Family:
         cut_by: the founders' grids, which slices are cut by.
         members: the distinct windows of all, the shortest slides first.
         variants: what they compute, by windows.
+        steps: the days or months whose numbers are places; None: places are instants.
     """
 
     query: Query
@@ -70,6 +76,20 @@ class Family:
     cut_by: tuple[Grid, ...]
     members: tuple[Member, ...]
     variants: tuple[Variant, ...]
+    steps: Spans | None = None
+
+    def places(self, instants: Ints) -> Ints:
+        """Return the last place that each instant has reached."""
+        return instants if self.steps is None else self.steps.numbers(instants)
+
+    def instants(self, places: Ints) -> Ints:
+        """Return the instant at which each place is reached."""
+        return places if self.steps is None else self.steps.begins(places)
+
+    def bounds(self, members: Ints, windows: Ints) -> tuple[Ints, Ints]:
+        """Return start and end of windows, as rows show them, by the members that have them."""
+        starts, ends = self.grids.some(members).bounds(windows)
+        return self.instants(starts), self.instants(ends)
 
     @property
     def name(self) -> str:
@@ -130,7 +150,8 @@ class QueriesInLane:
     @classmethod
     def of(cls, family: Family, source: Source, partition: int) -> Self:
         """Return what a lane knows."""
-        lanes = [ActiveLanes.of(member.query.window, source) for member in family.members]
+        windows = [member.query.window for member in family.members]
+        lanes = [ActiveLanes.of(one, source, parts_of(one).numbering) for one in windows]
         present = [one is None or partition in one.joins_at for one in lanes]
         leaves = [None if one is None else one.leaves_at.get(partition) for one in lanes]
         leave_at = np.array(sorted({at for at in leaves if at is not None}), np.int64)

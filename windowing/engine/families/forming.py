@@ -10,15 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from windowing.engine import wids
+from windowing.engine.calendar import Spans
 from windowing.engine.families.boundaries import Boundaries
 from windowing.engine.families.family import MARK, Family, Member, Variant
-from windowing.engine.wids import Grid
+from windowing.engine.wids import NOTHING_YET, Grid, Numbering
 from windowing.engine.windows.active import ActiveWindows
+from windowing.engine.windows.calendar import CalendarNumbering
+from windowing.engine.windows.classes import parts_of
 from windowing.model import Pipeline, Query
 from windowing.model.fields import Aggregate
 from windowing.model.windows.activity import Activity
-from windowing.model.windows.sliding import begins_later, is_sliding, with_active
+from windowing.model.windows.sliding import begins_later, has_extents, with_active
 
 
 def families_of(pipeline: Pipeline) -> dict[str, Family]:
@@ -34,7 +39,9 @@ def families_of(pipeline: Pipeline) -> dict[str, Family]:
 def why_alone(query: Query, pipeline: Pipeline) -> str | None:
     """Return why a query shares no slices with any other; None: it may."""
     window, source = query.window, pipeline.source
-    if not is_sliding(window):
+    if window.traits.periodic:
+        return "it keeps one sum of each period; a family would keep its slices to the period's end"
+    if not has_extents(window):
         return f"its slices are not those of sliding windows, but of {window.kind} windows"
     attribute = source.ordered_by(window.attribute)
     if attribute != source.event_time.field:
@@ -43,6 +50,10 @@ def why_alone(query: Query, pipeline: Pipeline) -> str | None:
         return "its progress is kept per key"
     if query.early is not None or source.idle_timeout_us is not None:
         return "its open windows are shown"
+    if query.empty_after:
+        return "it sends rows of windows without records"
+    if query.having is not None:
+        return "its rows are judged one by one, by having"
     if query.entries_max is not None:
         return "its state has a limit of its own"
     # Where states lie must not depend on `check`, which a class may get while it runs (ADR 44).
@@ -57,6 +68,7 @@ def _in_common(query: Query) -> object:
         (query.window.pattr, query.group_by),
         (late.policy, late.mode, late.every_us),
         (query.retention_us, query.accumulation),
+        _steps(query),
     )
 
 
@@ -97,12 +109,12 @@ def _has_slices_for(family: Family, query: Query) -> bool:
     if not (family.boundaries.hold(grid) and family.ends.hold_ends(grid)):
         return False
     # Windows that are shown in part begin where the query does.
-    return (
-        active is None
-        or active.begins_us is None
-        or active.warmup == "skip"
-        or family.boundaries.has(active.begins_us)
-    )
+    if active is None or active.begins_us is None or active.warmup == "skip":
+        return True
+    begins = np.array([active.begins_us])
+    places = family.places(begins)
+    begins_there = (family.instants(places) == begins).all()
+    return bool(begins_there) and family.boundaries.has(int(places[0]))
 
 
 def _family(founders: Sequence[Query], joining: Sequence[Query] = ()) -> Family:
@@ -121,8 +133,7 @@ def _family(founders: Sequence[Query], joining: Sequence[Query] = ()) -> Family:
             by_shows.setdefault(shows, []).append(query.name)
         used = {name for shows in by_shows for _, name in shows}
         common = queries[0].model_copy(update={"aggregates": _aggregates(named, used)})
-        active = ActiveWindows.of(common.window)
-        members.append(Member(common, grid, active, len(queries)))
+        members.append(Member(common, grid, _active(common), len(queries)))
         variants += [Variant(tuple(own), shows, number) for shows, own in by_shows.items()]
     names = frozenset(query.name for query in founders)
     update = {
@@ -136,12 +147,36 @@ def _family(founders: Sequence[Query], joining: Sequence[Query] = ()) -> Family:
         cut_by=tuple(dict.fromkeys(map(_grid, founders))),
         members=tuple(members),
         variants=tuple(variants),
+        steps=_steps(founders[0]),
     )
 
 
-def _grid(query: Query) -> Grid:
+def _numbering(query: Query) -> Numbering:
     """Return the windows of a query as if it ran for ever."""
-    return wids.grid(with_active(query.window, None))
+    window = with_active(query.window, None)
+    return parts_of(window).numbering or wids.grid(window)
+
+
+def _grid(query: Query) -> Grid:
+    """Return the windows of a query as if it ran for ever, by places."""
+    numbering = _numbering(query)
+    grid = numbering.grid if isinstance(numbering, CalendarNumbering) else numbering
+    assert isinstance(grid, Grid)  # noqa: S101 - of windows that have extents
+    return grid
+
+
+def _steps(query: Query) -> Spans | None:
+    """Return the days or months that are the places of a query; None: places are instants."""
+    numbering = _numbering(query)
+    return numbering.steps if isinstance(numbering, CalendarNumbering) else None
+
+
+def _active(query: Query) -> ActiveWindows | None:
+    """Return the windows of a query's activity, and the first place that they hold."""
+    active, steps = ActiveWindows.of(query.window, _numbering(query)), _steps(query)
+    if active is None or steps is None or active.begins == NOTHING_YET:
+        return active
+    return replace(active, begins=int(steps.numbers(np.array([active.begins - 1]))[0]) + 1)
 
 
 def _by_slide(grid: Grid) -> tuple[int, int, int, bool]:

@@ -14,6 +14,7 @@ from windowing.engine.families.family import Family, QueriesInLane
 from windowing.engine.storage.frames import where
 from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import ON_TIME, Flags, Ints
+from windowing.engine.windows.classes import parts_of
 from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of, dead_letters
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS, UNSETTLED, SlidingLanePart
 from windowing.model import Pipeline, Query
@@ -36,7 +37,7 @@ class FamilyLanePart(SlidingLanePart):
     """The lane's part: finds the slices of a chunk's records, and pre-aggregates by slice."""
 
     def __init__(self, family: Family, query: Query, pipeline: Pipeline) -> None:
-        super().__init__(query, pipeline)
+        super().__init__(query, pipeline, parts_of(query.window).numbering)
         self._family, self._source = family, pipeline.source
         self._in_lane: dict[int, QueriesInLane] = {}
 
@@ -94,27 +95,31 @@ class FamilyLanePart(SlidingLanePart):
 
     def _found(self, scan: Scan) -> Placement:
         # No window ends within a slice.
-        at, end = self._family.boundaries.before(scan.values), self._family.ends.after(scan.values)
+        places = self._family.places(scan.values)
+        at, end = self._family.boundaries.before(places), self._family.ends.after(places)
         cells = Cells(at, end, end, end)
         return self._reached(cells, np.full(len(at), ON_TIME), scan.progress_us)
 
     def _reached(self, cells: Cells, release: Ints, progress_us: int | Ints) -> Placement:
         """Return what follows from the larger of two progresses: of the cells, and another one."""
         progress = np.broadcast_to(np.asarray(progress_us, np.int64), cells.at.shape)
-        late = progress >= cells.end
+        late = self._family.places(progress) >= cells.end
         if not late.any():
             return Placement(cells, release)
-        ends, policy = self._family.ends, self._query.late
-        reached, opened = progress[late], cells.open.copy()
-        opened[late] = np.maximum(opened[late], ends.after(reached))
+        policy, reached, opened = self._query.late, progress[late], cells.open.copy()
+        opened[late] = np.maximum(opened[late], self._next_end(reached))
         if policy.policy != "update":
             return Placement(Cells(cells.at, cells.end, opened, opened), release)
         assert policy.every_us is not None  # noqa: S101 - `update` has it, as checked
         kept, waits = cells.kept.copy(), release.copy()
         oldest = wids.lowered(reached, self._query.retention_us or 0)
-        kept[late] = np.maximum(kept[late], ends.after(oldest))
+        kept[late] = np.maximum(kept[late], self._next_end(oldest))
         waits[late] = np.maximum(waits[late], wids.release_us(reached, policy.every_us))
         return Placement(Cells(cells.at, cells.end, opened, kept), waits)
+
+    def _next_end(self, instants: Ints) -> Ints:
+        """Return the place of the first window end after each instant."""
+        return self._family.ends.after(self._family.places(instants))
 
     def _verdicts(self, scan: Scan, found: Placement) -> tuple[Outcome, Flags]:
         """Judge a chunk's records in every query, and say which of them any takes."""
@@ -162,7 +167,7 @@ class FamilyLanePart(SlidingLanePart):
 
 def earliest(family: Family, table: pl.DataFrame) -> Ints:
     """Return a lower bound of the progress at which rows of state are first needed."""
-    due_us: Ints = table[OPEN].to_numpy()
+    due_us = family.instants(table[OPEN].to_numpy())
     if family.query.late.policy == "update":
         release = table[RELEASE].to_numpy()
         due_us = np.where(release == ON_TIME, due_us, np.minimum(due_us, release))

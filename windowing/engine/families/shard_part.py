@@ -40,6 +40,7 @@ from windowing.engine.storage.cold import Move
 from windowing.engine.storage.frames import where
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints
+from windowing.engine.windows.classes import parts_of
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.part import Tables, key_columns
 from windowing.engine.windows.results import Results
@@ -148,11 +149,11 @@ class FamilyShardPart:
 
     def next_due_us(self, tables: Tables, after: Progress) -> int:
         """Return a lower bound of the next progress at which a row is due."""
-        table, reached = tables[PARTIALS], after.highest
+        table, reached, family = tables[PARTIALS], after.highest, self._family
         needed = where(table, self._until(table) > reached)
         # At the earliest, where the first window ends that takes a state, or else any window.
-        opened = np.maximum(needed[OPEN].to_numpy() - 1, reached)
-        due_us = int(self._family.ends.after(opened).min(initial=ENDED))
+        opened = np.maximum(needed[OPEN].to_numpy() - 1, family.places(np.array([reached])))
+        due_us = int(family.instants(family.ends.after(opened)).min(initial=ENDED))
         every_us = self._query.late.every_us
         if every_us is None:
             return due_us
@@ -177,7 +178,8 @@ class FamilyShardPart:
         """Return the progress from which on no row needs a partial state."""
         slices, which = np.unique(table[AT].to_numpy(), return_inverse=True)
         ends = self._family.reach.until(slices)
-        until: Ints = np.where(ends == NOTHING_YET, NOTHING_YET, ends + self._past_end)
+        none, ends = ends == NOTHING_YET, self._family.instants(ends)
+        until: Ints = np.where(none, NOTHING_YET, ends + self._past_end)
         return until[which]
 
     def _cells(self, table: pl.DataFrame) -> Cells:
@@ -190,7 +192,8 @@ class FamilyShardPart:
 
     def _between(self, move: Move) -> tuple[Ints, Ints]:
         """Return the first and the last window of each member that end while progress moves."""
-        low, high = (self._grids.open_from(within(np.array([one])))[:, 0] for one in move)
+        places = self._family.places(np.array([*move]))
+        low, high = self._grids.open_from(within(places)).T
         first = np.maximum(low, self._grids.first_there[:, 0])
         return first, np.minimum(high - 1, self._grids.last_there[:, 0])
 
@@ -205,12 +208,15 @@ class FamilyShardPart:
         for part in grids.slabs(len(waiting)):
             spans = Spans.of(grids, waiting.where(part), self._query.late).until(grids.last_there)
             first, last = (
-                np.maximum(wids.release_us(grids.ends(windows), every_us), release[part])
+                np.maximum(wids.release_us(self._ends(windows), every_us), release[part])
                 for windows in (spans.first_late, spans.last_late)
             )
             due = spans.waiting & (first <= move.after_us) & (last > move.before_us)
             found |= due.any(axis=1)
         return np.flatnonzero(found)
+
+    def _ends(self, windows: Ints) -> Ints:
+        return self._family.instants(self._grids.ends(windows))
 
     def _own(self, number: int, cells: Cells, states: pl.DataFrame) -> Tables:
         grids = self._grids.some(slice(number, number + 1))
@@ -226,7 +232,8 @@ class FamilyShardPart:
     def _part(self, number: int) -> SlidingShardPart:
         if number not in self._parts:
             member = self._family.members[number].query
-            self._parts[number] = SlidingShardPart(member, self._pipeline)
+            numbering = parts_of(member.window).numbering
+            self._parts[number] = SlidingShardPart(member, self._pipeline, numbering)
         return self._parts[number]
 
 

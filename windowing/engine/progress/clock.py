@@ -24,7 +24,13 @@ from numpy.typing import NDArray
 
 from windowing.engine.columns import BEFORE, KEY_BOUND, KIND, TIME, field_column
 from windowing.engine.progress import generator_of
-from windowing.engine.progress.reached import LaneProgress, Progress, RowProgress, StreamProgress
+from windowing.engine.progress.reached import (
+    LaneProgress,
+    Progress,
+    ProgressOfLanes,
+    RowProgress,
+    StreamProgress,
+)
 from windowing.engine.reading.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
 from windowing.engine.storage.frames import where
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Ints
@@ -42,10 +48,12 @@ class ClockId:
     Attributes:
         attribute: what it measures: a field, or `row_num`.
         key: the field whose values have their own progress; None: only the lane does.
+        lanes: the lanes whose progress it measures; None: all. Each lane has one clock for both.
     """
 
     attribute: str
     key: str | None
+    lanes: tuple[int, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -202,7 +210,8 @@ def progress_of(
     key = None if clock.key is None else field_column(clock.key)
     if clock.attribute == ROW_NUM:
         return RowProgress.of_lanes(lanes, key, keys, str(clock.key))
-    return StreamProgress(lanes, key, keys)
+    stream = StreamProgress(lanes, key, keys)
+    return stream if clock.lanes is None else ProgressOfLanes(stream, clock.lanes)
 
 
 class AttributeClock:

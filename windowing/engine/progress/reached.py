@@ -132,6 +132,42 @@ class StreamProgress:
 
 
 @dataclass(frozen=True)
+class ProgressOfLanes:
+    """Progress of some of a stream's lanes, without keys: only these hold rows back.
+
+    Attributes:
+        stream: of all lanes.
+        numbers: which lanes.
+    """
+
+    stream: StreamProgress
+    numbers: Sequence[int]
+
+    @cached_property
+    def _own(self) -> StreamProgress:
+        # A lane that is being added has no progress yet.
+        lanes = enumerate(self.stream.lanes)
+        return StreamProgress([lane for number, lane in lanes if number in self.numbers])
+
+    @property
+    def highest(self) -> int:
+        """The progress of these lanes."""
+        return self._own.stream_us
+
+    def of(self, units: pl.DataFrame) -> Ints:
+        """Return the progress of these lanes."""
+        return self._own.of(units)
+
+    def furthest(self, units: pl.DataFrame) -> Ints:
+        """Return the largest finite progress of any of these lanes."""
+        return self._own.furthest(units)
+
+    def newest(self, units: pl.DataFrame) -> Ints:
+        """Return the largest value of any record of these lanes."""
+        return self._own.newest(units)
+
+
+@dataclass(frozen=True)
 class AllEnded:
     """Progress as it would be if all lanes ended now."""
 

@@ -14,7 +14,6 @@ import polars as pl
 from windowing.engine.columns import AT, OFFSET, PARTITION, field_column
 from windowing.engine.progress.reached import Progress, StreamProgress
 from windowing.engine.rows.report_rows import ReportRows
-from windowing.engine.rows.stages import HandlerFailure
 from windowing.engine.rows.units import DUE, HELD, UNITS, Units
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.part import Outcome, Scan, Tables, outcome_of
@@ -126,7 +125,7 @@ class RowShardPart:
     """The operators of one query in a shard."""
 
     def __init__(self, query: OperatorQuery, pipeline: Pipeline) -> None:
-        self._query, self._source = query, pipeline.source
+        self._query = query
         self._event_time = pipeline.source.event_time.field
         self._columns, self._rows = unit_columns(query), ReportRows(query, pipeline)
         self._read = [AT, *(field_column(name) for name in read_fields(query, pipeline))]
@@ -148,12 +147,8 @@ class RowShardPart:
         units = Units(
             self._query, self._event_time, self._columns, self._read, tables=tables, new=new
         )
-        try:
-            units.feed(new[AT].to_list() if now_us is None else [now_us] * len(new))
-            self._pass_time(units, after, now_us)
-        except HandlerFailure as failure:
-            partition, offset = units.records.select(PARTITION, OFFSET).row(failure.row)
-            raise failure.error.at(self._source.lane(partition), offset) from failure
+        units.feed(new[AT].to_list() if now_us is None else [now_us] * len(new))
+        self._pass_time(units, after, now_us)
         found = self._rows.of(units.reports, units.records)
         return found, {ROWS: waiting.filter(~reached), **units.tables()}
 

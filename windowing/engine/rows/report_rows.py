@@ -18,6 +18,7 @@ from windowing.engine.columns import (
     LAST_OFFSET,
     OFFSET,
     OFFSETS,
+    OVERFLOW,
     PARTITION,
     RECORDS,
     REVISION,
@@ -124,6 +125,11 @@ class ReportRows:
             pl.DataFrame({REVISION: pl.zeros(len(rows), dtype=pl.Int64, eager=True)}),
             self._values(reports, held).to_struct(VALUES).to_frame(),
         ]
+        if isinstance(self._query.last, UserStep):
+            failed = [
+                None if report.values is not None else [*self._query.shows] for report in reports
+            ]
+            columns.append(pl.DataFrame({OVERFLOW: failed}, schema={OVERFLOW: pl.List(pl.String)}))
         if self._key:
             key = rows.select(
                 pl.col(column).alias(name)

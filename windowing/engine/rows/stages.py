@@ -9,6 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from windowing.engine.columns import AT, OFFSET, PARTITION, VALUES, field_column, field_of
+from windowing.engine.effects import took_effect
 from windowing.engine.rows.flows.joined import compared
 from windowing.engine.rows.operators import Aggregate, Dedup, Output, PortOutput, Punctuation, Sort
 from windowing.engine.rows.operators.operator import Operator, Tuple
@@ -58,19 +59,6 @@ def shown(row: Mapping[str, Any]) -> dict[str, Scalar]:
     """Return a tuple's fields by name, as users' operators see them."""
     fields = ((field_of(column), value) for column, value in row.items())
     return {field: value for field, value in fields if field is not None}
-
-
-class HandlerFailure(Exception):
-    """A handler of a user's class raised.
-
-    Attributes:
-        error: what it raised.
-        row: the newest of the records that it was called with, in the step's table.
-    """
-
-    def __init__(self, error: user_operator.UserOperatorError, row: int) -> None:
-        super().__init__(str(error))
-        self.error, self.row = error, row
 
 
 Take = Callable[[PortOutput, int], None]
@@ -178,17 +166,22 @@ def _open(
 
 
 def _calling(step: UserStep) -> Handle:
-    """Return what calls a handler of a user's class, and says which records it saw."""
+    """Return what calls a handler of a user's class, and says which records it saw.
+
+    A call that fails sends one tuple without values, whatever it has sent until then.
+    """
 
     def handle(name: str, key: Key, rows: Sequence[Tuple], row: Tuple | None) -> Iterable[Tuple]:
         partition = key if isinstance(key, tuple) else ()
         seen = [shown(one) for one in rows]
         arguments: list[Any] = [partition, *([] if row is None else [shown(row)]), seen]
         records = [one[ROW] for one in rows]
+        sent: Sequence[Mapping[str, Scalar] | None]
         try:
             sent = user_operator.send(step.reference, step.settings, step.outputs, name, arguments)
-        except user_operator.UserOperatorError as error:
-            raise HandlerFailure(error, records[-1] if row is None else row[ROW]) from error
+        except user_operator.UserOperatorError:
+            took_effect("failures of a handler", 1)
+            sent = [None]
         for values in sent:
             yield {ROW: records, VALUES: values}
 

@@ -193,7 +193,8 @@ class Report:
     Attributes:
         number: of the report within its unit.
         rows: its records in the step's table, in order of arrival; at least one.
-        values: what a user's operator shows; None: what follows from the records.
+        values: what a user's operator shows; None: its handler failed, or what is shown follows
+            from the records.
     """
 
     number: int

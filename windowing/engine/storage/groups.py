@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.effects import took_effect
+from windowing.engine.storage.decimals import from_integers, integers
 from windowing.engine.tuning import tuning
 
 Ints = NDArray[np.int64]
@@ -96,8 +97,12 @@ class Groups:
             values: one per row, of any type that can be ordered.
             largest: whether the largest is meant.
         """
-        if values.dtype not in (pl.Int64, pl.Float64):
+        known = numbers(values)
+        if known is None:
             return self._extremes_of_any(values, largest=largest)
+        return from_numbers(self._extreme_numbers(known, largest=largest), values.dtype)
+
+    def _extreme_numbers(self, values: pl.Series, *, largest: bool) -> pl.Series:
         rest = no_extreme(values.dtype, largest=largest)
         found = np.full(self.count, rest, dtype=values.dtype.to_python())
         merge = np.maximum if largest else np.minimum
@@ -116,6 +121,18 @@ class Groups:
         numbered = pl.DataFrame([pl.Series("#", self.number), values])
         found = numbered.group_by("#").agg(value.max() if largest else value.min())
         return found.sort("#")[values.name]
+
+
+def numbers(values: pl.Series) -> pl.Series | None:
+    """Return numbers with the order of some values, and their nulls; None: there are no such."""
+    if isinstance(values.dtype, pl.Decimal):
+        return integers(values)
+    return values if values.dtype in (pl.Int64, pl.Float64) else None
+
+
+def from_numbers(found: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return the values, of a type, that `numbers` gave."""
+    return from_integers(found, dtype.scale) if isinstance(dtype, pl.Decimal) else found
 
 
 def no_extreme(dtype: pl.DataType, *, largest: bool) -> Any:

@@ -21,7 +21,7 @@ from windowing.engine.progress.reached import LaneProgress
 from windowing.engine.storage.cold import ColdState
 from windowing.engine.storage.formats import Format
 from windowing.engine.storage.frames import from_bytes, to_bytes
-from windowing.engine.storage.parcel import Parcel
+from windowing.engine.storage.parcel import Addition, Parcel
 from windowing.engine.storage.state import StateStore
 from windowing.engine.windows.part import Tables
 
@@ -108,6 +108,16 @@ def read(
         query: {table: queries[query].concat(parts) for table, parts in tables.items()}
         for query, tables in frames.items()
     }
+
+
+def added(additions: Sequence[tuple[int, Addition]], schema: StateSchema) -> Tables:
+    """Return the tables that lanes add to a query, each with the number of its lane."""
+    frames: dict[str, list[pl.DataFrame]] = {}
+    for partition, addition in additions:
+        lane = pl.lit(partition, dtype=pl.Int32).alias(PARTITION)
+        for table, stream in addition.tables.items():
+            frames.setdefault(table, []).append(from_bytes(stream).with_columns(lane))
+    return {table: schema.concat(parts) for table, parts in frames.items()}
 
 
 def is_untidy(store: StateStore, deltas: int) -> bool:

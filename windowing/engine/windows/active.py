@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW
-from windowing.engine.wids import NOTHING_YET, Flags, Grid, Ints, grid
+from windowing.engine.wids import NOTHING_YET, Flags, Ints, Numbering, grid
 from windowing.model.lengths import INT64_MAX, INT64_MIN
 from windowing.model.source import Source
 from windowing.model.windows.window import Window
@@ -33,18 +33,22 @@ class ActiveWindows:
     begins: int
 
     @classmethod
-    def of(cls, window: Window) -> Self | None:
-        """Return the windows of a query's activity; None: it is always active."""
+    def of(cls, window: Window, numbers: Numbering | None = None) -> Self | None:
+        """Return the windows of a query's activity; None: it is always active.
+
+        Args:
+            numbers: the windows' numbering; None: that of the window language.
+        """
         if window.active is None:
             return None
-        numbers, active = grid(window), window.active
+        numbers, active = numbers or grid(window), window.active
         first, last, begins = INT64_MIN, INT64_MAX, NOTHING_YET
         if active.begins_us is not None:
             begins = active.begins_us
             first = _first(numbers, begins, whole=active.warmup == "skip")
         if active.until_us is not None:
             last = _last(numbers, active.until_us)
-        return cls(max(first, INT64_MIN), min(last, INT64_MAX), begins)
+        return cls(first, last, begins)
 
     def before(self, values: Ints) -> Flags:
         """Return which values are in no window because they lie before the activity."""
@@ -80,10 +84,15 @@ class ActiveLanes:
     lasts: dict[int, int]
 
     @classmethod
-    def of(cls, window: Window, source: Source) -> Self | None:
-        """Return the lanes of a query's activity; None: it is always active."""
+    def of(cls, window: Window, source: Source, numbers: Numbering | None = None) -> Self | None:
+        """Return the lanes of a query's activity; None: it is always active.
+
+        Args:
+            numbers: as in `ActiveWindows.of`.
+        """
         if window.active is None:
             return None
+        numbers = numbers or grid(window)
         lanes, active = [(n, source.lane(n)) for n in range(source.partitions)], window.active
         joins = {number: active.joins_at(lane) for number, lane in lanes}
         leaves = {number: active.leaves_at(lane) for number, lane in lanes}
@@ -91,7 +100,7 @@ class ActiveLanes:
             {number: offset for number, offset in joins.items() if offset is not None},
             {number: offset for number, offset in leaves.items() if offset is not None},
             {
-                number: min(_last(grid(window), until_us), INT64_MAX)
+                number: _last(numbers, until_us)
                 for number, lane in lanes
                 if (until_us := active.until_in(lane)) is not None
             },
@@ -112,17 +121,15 @@ class ActiveLanes:
         return np.where(offsets > leaves_at, np.minimum(last, known), last)
 
 
-def _last(numbers: Grid, until_us: int) -> int:
+def _last(numbers: Numbering, until_us: int) -> int:
     """Return the last window that ends by an instant."""
-    return (until_us - numbers.origin) // numbers.slide - 1
+    return int(numbers.ended_by(np.array([until_us]))[0])
 
 
-def _first(numbers: Grid, begins: int, *, whole: bool) -> int:
+def _first(numbers: Numbering, begins: int, *, whole: bool) -> int:
     """Return the first window that ends after an instant, or that also begins from it on."""
     if not whole:
-        return (begins - numbers.origin) // numbers.slide
-    if numbers.least is not None and begins <= numbers.least:
-        return 0
-    assert numbers.range_ is not None  # noqa: S101 - sliding windows have one
-    # The smallest w with origin + (w + 1) * slide - range >= begins.
-    return -((numbers.origin - begins - numbers.range_) // numbers.slide) - 1
+        return int(numbers.open_from(np.array([begins]))[0])
+    # The one after the last that holds an earlier instant.
+    before = np.array([begins - 1])
+    return INT64_MIN if numbers.outside(before)[0] else int(numbers.last(before)[0]) + 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import polars as pl
 
@@ -18,11 +18,14 @@ from windowing.engine import wids
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.columns import AT_LAST, GAP, WINDOW_ID
 from windowing.engine.flow_plan import FlowPlan
+from windowing.engine.having import with_previous
 from windowing.engine.progress.clock import clock_by, clock_of, row_clock_of
 from windowing.engine.rows.join_part import PolicyJoinShardPart
 from windowing.engine.wids import Numbering
 from windowing.engine.windows import evaluation
 from windowing.engine.windows.by_record import AtRecordsLanePart, AtRecordsShardPart
+from windowing.engine.windows.calendar import CalendarNumbering
+from windowing.engine.windows.cumulate import CumulateShardPart, numbering_of
 from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart, equal_columns
 from windowing.engine.windows.part import LanePart, ShardPart, route
@@ -35,6 +38,8 @@ from windowing.model.operators.join import PolicyJoinQuery
 from windowing.model.query import JoinQuery
 from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.calendar import CalendarWindow
+from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.own import OwnWindow, missing_plugin
 from windowing.model.windows.rows import RowWindow
@@ -60,8 +65,10 @@ class Parts:
         shard: the same for a shard's part.
         evaluation: what the two do together, and why.
         extents: give start and end of each row that a shard's part made.
+        numbering: of windows that follow from values; None: that of the window language.
         settles: whether the lane's part can read chunks apart, as
             `windowing.engine.windows.part.Settles` says.
+        numbering: of windows that follow from a record's value, where a join may have them.
     """
 
     lane: MakeLanePart
@@ -69,6 +76,7 @@ class Parts:
     evaluation: Evaluation
     extents: Extents
     settles: bool = False
+    numbering: Numbering | None = None
 
 
 PARTS: Final = Registry[Callable[[Window], Parts]]("window_parts", "window_parts")
@@ -99,6 +107,7 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
                 evaluation.valued(kind),
                 _numbered_by(numbering),
                 settles=True,
+                numbering=numbering,
             )
 
         PARTS.add(kind, parts, f"{class_.__module__}.{class_.__name__}")
@@ -125,7 +134,7 @@ def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
     return FlowPlan(
         query,
         parts.lane,
-        parts.shard,
+        parts.shard if query.having is None else partial(_with_previous, parts.shard),
         replaces=False,
         evaluation=parts.evaluation,
         schema=StateSchema.of(query, source),
@@ -134,6 +143,11 @@ def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
         row_clock=row_clock_of(query),
         whole=None if parts.settles else whole,
     )
+
+
+def _with_previous(shard: MakeShardPart, query: Query, pipeline: Pipeline) -> ShardPart:
+    """Return the part whose rows say what the row before showed."""
+    return shard(with_previous(query), pipeline)
 
 
 def window_extents(query: Query, rows: pl.DataFrame) -> list[Extent]:
@@ -164,6 +178,18 @@ def _of_rows(window: Window) -> Parts:
     return Parts(SlidingLanePart, numbered_part(window), evaluation.NUMBERED, extents)
 
 
+def _of_calendars(window: Window) -> Parts:
+    numbering = CalendarNumbering(cast("CalendarWindow", window))
+    return Parts(
+        partial(SlidingLanePart, numbering=numbering),
+        partial(SlidingShardPart, numbering=numbering),
+        evaluation.SLICES,
+        numbering.extents,
+        settles=True,
+        numbering=numbering,
+    )
+
+
 def _of_sessions(window: Window) -> Parts:
     what = "rows of other keys" if window.traits.counts_arrivals else "time"
     extents = partial(drawn_extents, window)
@@ -190,8 +216,24 @@ def _alike(
     lane: MakeLanePart, shard: MakeShardPart, evaluated: Evaluation, *, settles: bool = False
 ) -> Callable[[Window], Parts]:
     """Return what gives the parts of a class if all of its windows are evaluated alike."""
-    return lambda window: Parts(
-        lane, shard, evaluated, _numbered_by(wids.grid(window)), settles=settles
+
+    def parts(window: Window) -> Parts:
+        numbering = wids.grid(window)
+        extents = _numbered_by(numbering)
+        return Parts(lane, shard, evaluated, extents, settles=settles, numbering=numbering)
+
+    return parts
+
+
+def _cumulating(window: Window) -> Parts:
+    numbering = numbering_of(cast("Cumulate", window))
+    return Parts(
+        partial(SlidingLanePart, numbering=numbering),
+        partial(CumulateShardPart, numbering=numbering),
+        evaluation.PERIODS,
+        _numbered_by(numbering),
+        settles=True,
+        numbering=numbering,
     )
 
 
@@ -199,7 +241,9 @@ _DEFINED = partial(_alike, AtRecordsLanePart, AtRecordsShardPart)
 
 for _kind, _parts in {
     Sliding.kind: _alike(SlidingLanePart, SlidingShardPart, evaluation.SLICES, settles=True),
+    CalendarWindow.kind: _of_calendars,
     Landmark.kind: _alike(SlidingLanePart, LandmarkShardPart, evaluation.CUMULATIVE, settles=True),
+    Cumulate.kind: _cumulating,
     RowWindow.kind: _of_rows,
     SlideByTuple.kind: _DEFINED(evaluation.DEFINED),
     SlideByN.kind: _DEFINED(evaluation.DEFINED),

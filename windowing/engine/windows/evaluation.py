@@ -83,6 +83,12 @@ def _bins(query: Query, source: Source) -> int | None:
     return None if behind is None else -(-behind // query.window.slide) + 2
 
 
+def _slices_of_periods(query: Query, source: Source) -> int | None:
+    bins, steps = _bins(query, source), (query.window.range_ or 0) // query.window.slide
+    # Windows of a period that has ended may still change, and each period has its own sum.
+    return None if bins is None else bins + bins // steps + 1
+
+
 def _slices_of_rows(query: Query, _: Source) -> int | None:
     range_, slide = query.window.range_, query.window.slide
     return 2 if range_ is None else _slices_each(range_, slide) * (-(-range_ // slide) + 1)
@@ -112,6 +118,14 @@ CUMULATIVE = Evaluation(
     keeps=Keeps.PARTIALS,
     counted="windows not yet closed, and the sum of those before",
     estimate=_bins,
+)
+PERIODS = Evaluation(
+    way="slices, as of sliding windows with this slide, pre-aggregated in the lane; a window is the "
+    "one before it in its period, and its slice",
+    because="a slice is in all later windows of its period, so nothing is kept per window",
+    keeps=Keeps.PARTIALS,
+    counted="slices of windows that can still change, and the sum of those before in the period",
+    estimate=_slices_of_periods,
 )
 NUMBERED = Evaluation(
     way="the lane numbers the rows; slices by row number",
@@ -146,7 +160,19 @@ PAIRED = Evaluation(
     keeps=Keeps.RECORDS,
     counted="records that one still to come can reach",
 )
-
+NEWEST = Evaluation(
+    way="records in the shard of what is equal, sorted by time; each left one looks its partner up",
+    because="a later right record may be the newest of a left one that is still to come",
+    keeps=Keeps.RECORDS,
+    counted="left records that wait or may change, right ones in their reach, and one of each key",
+)
+PAIRED_IN_WINDOWS = Evaluation(
+    way="records in the shard of what is equal, each with its first and last window; a window that "
+    "ends pairs the records in it",
+    because="any record of a window may be the partner of one that is still to come",
+    keeps=Keeps.RECORDS,
+    counted="records in windows that can still change",
+)
 WINDOWED = Evaluation(
     way="records wait until progress has passed them; then each probes the opposite window",
     because="policy windows depend on the order of the records, which progress decides",

@@ -49,6 +49,27 @@ def equal_columns(query: JoinQuery) -> list[str]:
     return [field_column(name) for name in query.sharded_by]
 
 
+def needed_columns(
+    query: JoinQuery, side: Side, records: pl.DataFrame, at: Ints
+) -> list[pl.Series]:
+    """Return what rows and conditions need of records, as `left.x` or `right.x`.
+
+    Args:
+        at: their event times.
+    """
+    fields = query.source(side).fields
+    return [
+        (records[field_column(name)] if name in fields else pl.Series(at)).alias(f"{side}.{name}")
+        for name in query.needed(side)
+    ]
+
+
+def needed_types(query: JoinQuery, side: Side) -> dict[str, pl.DataType | type[pl.DataType]]:
+    """Return the types of these columns."""
+    operands = (Operand(side, name) for name in query.needed(side))
+    return {one.name: dtype_of(query.type_of(one)) for one in operands}
+
+
 class JoinLanePart:
     """The records of the lane's side.
 
@@ -69,14 +90,18 @@ class JoinLanePart:
         late = progress_us > at
         taken, instant = ~late, np.where(at >= ENDED, ENDED, np.minimum(at, ENDED - 1) + 1)
         if self._query.late.policy == "update":
-            assert self._query.retention_us is not None  # noqa: S101 - `update` has both
-            assert self._query.late.every_us is not None  # noqa: S101
-            kept = wids.lowered(progress_us, min(self._query.retention_us, INT64_MAX)) <= at
-            taken = taken | kept
+            assert self._query.late.every_us is not None  # noqa: S101 - `update` has it
+            taken = taken | self._taken_late(scan)
             release = wids.release_us(progress_us, self._query.late.every_us)
             instant = np.where(late, release, instant)
         outcome = outcome_of(self._query, scan, taken, ~taken)
         return outcome, self._tables(scan, taken, instant, late)
+
+    def _taken_late(self, scan: Scan) -> Flags:
+        """Return which records are taken although they are late."""
+        assert self._query.retention_us is not None  # noqa: S101 - `update` has it
+        behind = min(self._query.retention_us, INT64_MAX)
+        return wids.lowered(scan.progress_us, behind) <= scan.values
 
     def _tables(self, scan: Scan, taken: Flags, instant: Ints, late: Flags) -> Tables:
         query, (source, _) = self._query, self._source.place(scan.partition)
@@ -92,7 +117,7 @@ class JoinLanePart:
                 pl.Series(INSTANT, instant[taken]),
                 pl.Series(IS_LATE, late[taken]),
                 records[OFFSET],
-                *(records[field_column(name)].alias(f"{own}.{name}") for name in query.needed(own)),
+                *needed_columns(query, own, records, scan.values[taken]),
             ]
         )
         return dict(tables.items())
@@ -104,7 +129,7 @@ class JoinLanePart:
         return {
             **{name: dtype_of(types[field]) for field, name in equal},
             **{AT: pl.Int64, INSTANT: pl.Int64, IS_LATE: pl.Boolean, OFFSET: pl.Int64},
-            **{f"{side}.{name}": dtype_of(types[name]) for name in query.needed(side)},
+            **needed_types(query, side),
         }
 
     def due_us(self, table: pl.DataFrame) -> Ints:
@@ -211,9 +236,7 @@ class JoinShardPart:
         else:
             pairs = left.join(right, how="cross")
         instant = pl.max_horizontal(side_column("left", INSTANT), side_column("right", INSTANT))
-        return pairs.filter(*map(_condition, self._query.where)).with_columns(
-            instant.alias(INSTANT)
-        )
+        return pairs.filter(*map(condition, self._query.where)).with_columns(instant.alias(INSTANT))
 
     def _bounds(self) -> list[pl.Expr]:
         """Return the range of the left record's times for a right one, if there are windows."""
@@ -256,7 +279,8 @@ class JoinShardPart:
         return [self._rows.of(sent, retracts=False), self._rows.of(back, retracts=True)]
 
 
-def _condition(comparison: Comparison) -> pl.Expr:
+def condition(comparison: Comparison) -> pl.Expr:
+    """Return whether a comparison of the columns `left.x` and `right.x` holds."""
     second = comparison.second
     other = pl.col(second.name) if isinstance(second, Operand) else pl.lit(second)
     return _COMPARE[comparison.operator](pl.col(comparison.first.name), other)

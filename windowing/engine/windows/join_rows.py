@@ -22,11 +22,10 @@ from windowing.engine.columns import (
     RECORDS,
     RETRACTS,
     REVISION,
-    VALUES,
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.reading.decoders.decoder import dtype_of
+from windowing.engine.windows.pair_values import PairValues
 from windowing.model.join import PLACE, Side
 from windowing.model.query import JoinQuery
 from windowing.model.source import Source
@@ -37,11 +36,16 @@ _HEAD = (AT, INSTANT, IS_LATE, OFFSET, PARTITION)
 
 
 class PairRows:
-    """The builder of a join's rows."""
+    """The builder of a join's rows.
+
+    Attributes:
+        values: the builder of what they show.
+    """
 
     def __init__(self, query: JoinQuery, source: Source) -> None:
         self._query, self._source = query, source
         self._equal = query.key[: -len(PLACE)]
+        self.values = PairValues(query)
 
     def of(self, records: pl.DataFrame, *, retracts: bool) -> pl.DataFrame:
         """Return rows of pairs, or of lone records of one side.
@@ -53,19 +57,21 @@ class PairRows:
         there = [side for side in SIDES if side_column(side, AT) in records.columns]
         times = [side_column(side, AT) for side in there]
         late = pl.any_horizontal(side_column(side, IS_LATE) for side in there)
-        return records.select(
+        rows = records.select(
             pl.min_horizontal(times).alias(WINDOW_ID),
             pl.max_horizontal(times).alias(AT_LAST),
             pl.lit(1, dtype=pl.Int64).alias(GAP),
             pl.lit(retracts).alias(RETRACTS),
             late.cast(pl.Int64).alias(REVISION),
             pl.lit(len(there), dtype=pl.Int64).alias(RECORDS),
-            pl.concat_list(_offsets(side) for side in there).alias(OFFSETS),
-            self._key(there).alias(KEY),
-            self._values(there).alias(VALUES),
+            # Sorted: lanes stand by number, and an added one of the left side comes last.
+            pl.concat_list(offsets(side) for side in there).list.sort().alias(OFFSETS),
+            self.key(there).alias(KEY),
         )
+        return rows.with_columns(self.values.of(records, there))
 
-    def _key(self, there: Sequence[Side]) -> pl.Expr:
+    def key(self, there: Sequence[Side]) -> pl.Expr:
+        """Return the key of rows of pairs, or of lone records of one side."""
         names = {n: self._source.lane(n) for n in range(self._source.partitions)}
         parts = [pl.col(field_column(name)).alias(name) for name in self._equal]
         for side in SIDES:
@@ -76,15 +82,6 @@ class PairRows:
                 offset = pl.col(side_column(side, OFFSET))
             parts += [lane.alias(side), offset.alias(f"{side}_offset")]
         return pl.struct(parts)
-
-    def _values(self, there: Sequence[Side]) -> pl.Expr:
-        query = self._query
-        return pl.struct(
-            pl.col(o.name).alias(name)
-            if o.side in there
-            else pl.lit(None, dtype=dtype_of(query.type_of(o))).alias(name)
-            for name, o in query.select.items()
-        )
 
 
 def side_column(side: Side, name: str) -> str:
@@ -97,7 +94,8 @@ def prefixed(records: pl.DataFrame, side: Side) -> pl.DataFrame:
     return records.rename({name: side_column(side, name) for name in _HEAD})
 
 
-def _offsets(side: Side) -> pl.Expr:
+def offsets(side: Side) -> pl.Expr:
+    """Return the lane of a side's record, with its offset as the first and the last there."""
     offset = pl.col(side_column(side, OFFSET))
     lane = pl.col(side_column(side, PARTITION)).cast(pl.Int32)
     return pl.struct(lane.alias(PARTITION), offset.alias(FIRST_OFFSET), offset.alias(LAST_OFFSET))

@@ -174,6 +174,25 @@ class ShardPart(Protocol):
 
 
 @runtime_checkable
+class SeesArrivals(ShardPart, Protocol):
+    """A shard's part that waits for some lanes only (`FlowPlan.waits_for`).
+
+    So records of the other lanes may come when their rows are due already: these rows are emitted
+    in the step that brings the records.
+    """
+
+    def rows_of_step(
+        self, tables: Tables, arrived: Tables, before: Progress, after: Progress
+    ) -> pl.DataFrame:
+        """Return the rows due while progress moves, and those that were due before.
+
+        Args:
+            tables: the state, with what the step brings.
+            arrived: of what the step brings, at least what is due at `before` already.
+        """
+
+
+@runtime_checkable
 class TellsDue(Protocol):
     """A shard's part that says of each row of state how long no row of results needs it.
 

@@ -12,6 +12,7 @@ from windowing.engine.columns import (
     KEY,
     LAST_OFFSET,
     OFFSETS,
+    OVERFLOW,
     PARTITION,
     RECORDS,
     REVISION,
@@ -63,6 +64,28 @@ class Results:
         ]
         if self._names:
             columns.append(self.key_of(merged))
+        return pl.DataFrame(columns)
+
+    def of_none(self, windows: pl.DataFrame, states: pl.DataFrame, *more: str) -> pl.DataFrame:
+        """Return rows that show no records.
+
+        Args:
+            windows: the key's columns, `window_id`, `revision`, and those of `more`.
+            states: partial states, none, for the types of their columns.
+            more: as for `of`.
+        """
+        count = len(windows)
+        none = pl.repeat(0, count, dtype=pl.Int64, eager=True)
+        offsets = pl.List(pl.Struct(states.select(PARTITION, *BY_LANE).schema))
+        columns = [
+            *(windows[name] for name in (WINDOW_ID, REVISION, *more)),
+            none.alias(RECORDS),
+            pl.Series(OFFSETS, [[]] * count, dtype=offsets),
+            pl.DataFrame(self._accumulators.of_none(count)).to_struct(VALUES),
+            pl.Series(OVERFLOW, [None] * count, dtype=pl.List(pl.String)),
+        ]
+        if self._names:
+            columns.append(self.key_of(windows))
         return pl.DataFrame(columns)
 
     def key_of(self, parts: pl.DataFrame) -> pl.Series:

@@ -33,7 +33,7 @@ from windowing.engine.columns import (
 )
 from windowing.engine.effects import took_effect
 from windowing.engine.loops.cells import LEAST, MOST, SUM, cumulate, list_held
-from windowing.engine.storage.groups import Groups, no_extreme
+from windowing.engine.storage.groups import Groups, from_numbers, no_extreme, numbers
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import Flags, Ints
 from windowing.engine.windows.results import BY_LANE, listed_offsets
@@ -106,8 +106,8 @@ def rolled_up(
         to list the windows of every slice, or the only way, as for states that are not numbers.
     """
     columns = accumulators.schema.among(slices, *_SUMS, Role.MIN, Role.MAX)
-    numeric = all(slices[column.name].dtype in (pl.Int64, pl.Float64) for column in columns)
-    if accumulators.schema.held or not numeric:
+    known = {column.name: numbers(slices[column.name]) for column in columns}
+    if accumulators.schema.held or any(values is None for values in known.values()):
         return None
     units = Groups.by(slices, [*keys, PARTITION])
     first, last = (slices[name].to_numpy() for name in (FIRST_WINDOW, LAST_WINDOW))
@@ -124,7 +124,9 @@ def rolled_up(
     owned = replace(runs, group=owners.number[runs.group])
     cells, by_lane = _Cells(owners.count, closing, owned), _Cells(units.count, closing, runs)
     states = [
-        cells.of(column, slices[column.name]) for column in columns if column.name not in BY_LANE
+        from_numbers(cells.of(column, values), slices[column.name].dtype)
+        for column in columns
+        if column.name not in BY_LANE and (values := known[column.name]) is not None
     ]
     records = next(state for state in states if state.name == RECORDS)
     held = closing.among(np.flatnonzero(records.to_numpy()))

@@ -25,18 +25,22 @@ from windowing.engine.columns import (
     BEFORE,
     FIRST_WINDOW,
     INSTANT,
+    KEY,
     LAST_WINDOW,
     PARTITION,
     RELEASE,
     RETRACTS,
     REVISION,
     WINDOW_ID,
+    field_column,
 )
+from windowing.engine.effects import took_effect
 from windowing.engine.progress.reached import AllEnded, Progress, per_row, stamped
 from windowing.engine.storage.frames import where
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, ON_TIME, Ints, Numbering
 from windowing.engine.windows.active import ActiveWindows
+from windowing.engine.windows.empties import EmptyWindows
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.intervals import content
 from windowing.engine.windows.part import Tables, key_columns
@@ -62,17 +66,21 @@ class SlidingShardPart:
         self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
     ) -> None:
         self._query, self._numbering = query, numbering or wids.grid(query.window)
-        self._active, activity = ActiveWindows.of(query.window), query.window.active
+        self._active, activity = (
+            ActiveWindows.of(query.window, self._numbering),
+            query.window.active,
+        )
         self._lacking = activity is not None and bool(activity.lacking)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._results = Results(query, self._accumulators)
         self._keys = key_columns(query)
         self._group = [*self._keys, WINDOW_ID]
+        self._empties = EmptyWindows.of(query, self._numbering, self._keys, self._active)
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return the rows due while progress moves."""
         tables = self._with_rows(tables)
-        found = [self._first_rows(tables, before, after)]
+        found = [self._first_rows(tables, before, after), self._empty_rows(tables, before, after)]
         if self._query.late.policy == "update":
             found.append(self.revised(tables, before, after))
         found = [rows for rows in found if len(rows)]
@@ -80,7 +88,40 @@ class SlidingShardPart:
 
     def revised(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return the rows due while progress moves, those of revision 0 left out."""
-        return self._rows_of(self._revisions(tables, before, after))
+        rows = self._rows_of(self._revisions(tables, before, after))
+        if self._empties is None or not self._more or not len(rows):
+            return rows
+        taken_back = self._empties_taken_back(self._empties, tables, rows)
+        return pl.concat([rows, taken_back]) if len(taken_back) else rows
+
+    def _empty_rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
+        """Return the rows of revision 0 of windows without records on time that end."""
+        if self._empties is None:
+            return pl.DataFrame()
+        on_time = in_time(tables[PARTIALS])
+        first, last = self._ended_between(on_time, before, after)
+        last = self._empties.reached(on_time, after, last)
+        gaps = self._empties.between(on_time, first, last)
+        windows = self._empties.among(self._expanded(gaps).select(self._group))
+        took_effect("rows without records", len(windows))
+        return self._nothing(windows, tables, retracts=False)
+
+    def _empties_taken_back(
+        self, empties: EmptyWindows, tables: Tables, rows: pl.DataFrame
+    ) -> pl.DataFrame:
+        """Return the retractions of rows without records that first revisions replace."""
+        first = rows.filter(pl.col(REVISION) == 1, ~pl.col(RETRACTS))
+        keys = [first[KEY].struct.field(name).alias(field_column(name)) for name in self._query.key]
+        windows = pl.DataFrame([*keys, first[WINDOW_ID]]).select(self._group)
+        sent = empties.sent(in_time(tables[PARTIALS]), windows)
+        return self._nothing(sent, tables, retracts=True)
+
+    def _nothing(self, windows: pl.DataFrame, tables: Tables, *, retracts: bool) -> pl.DataFrame:
+        """Return rows of windows that show no records."""
+        if not len(windows):
+            return pl.DataFrame()
+        marked = first_revision(windows).with_columns(pl.lit(retracts).alias(RETRACTS))
+        return self._results.of_none(marked, tables[PARTIALS].clear(), *self._more)
 
     def _rows_of(self, parts: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of merged states in each lane."""
@@ -139,6 +180,10 @@ class SlidingShardPart:
         kept = partials.with_columns(first_kept.alias(FIRST_WINDOW)).filter(
             pl.col(FIRST_WINDOW) <= pl.col(LAST_WINDOW)
         )
+        if self._empties is not None:
+            on_time = in_time(partials)
+            callers = self._empties.callers(on_time, self._gone(on_time, after))
+            kept = self._accumulators.concat([kept, callers])
         return {PARTIALS: self._merged(kept)}
 
     def _merged(self, partials: pl.DataFrame) -> pl.DataFrame:
@@ -254,7 +299,8 @@ class SlidingShardPart:
     def _next_end_us(self, on_time: pl.DataFrame, after: Progress) -> int:
         """Return the earliest end of an open window that holds any of these."""
         ended = np.minimum(self._numbering.ended_by(after.of(on_time)), ENDED - 1)
-        open_ = on_time[LAST_WINDOW].to_numpy() > ended
+        last = on_time[LAST_WINDOW].to_numpy()
+        open_ = (last if self._empties is None else self._empties.called_by(on_time)) > ended
         first = np.maximum(on_time[FIRST_WINDOW].to_numpy(), ended + 1)
         return self._numbering.first_end(first[open_])
 

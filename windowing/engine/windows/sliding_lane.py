@@ -97,8 +97,8 @@ class SlidingLanePart:
         self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
     ) -> None:
         self._query, self._numbering = query, numbering or wids.grid(query.window)
-        self._active = ActiveWindows.of(query.window)
-        self._lanes = ActiveLanes.of(query.window, pipeline.source)
+        self._active = ActiveWindows.of(query.window, self._numbering)
+        self._lanes = ActiveLanes.of(query.window, pipeline.source, self._numbering)
         self._accumulators = Accumulators.of(query, pipeline.source)
         self._keys, self.route = key_columns(query), route(query, pipeline.source)
 

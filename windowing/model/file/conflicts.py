@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from windowing.model.query import Query
 from windowing.model.source import Source
+from windowing.model.windows.sliding import least_length
 
 Place = tuple[str, int]
 """The name of a lane, and an offset in it."""
@@ -96,7 +97,7 @@ def own_copy(offset: int, written: Mapping[str, Any], query: Query) -> OwnCopy:
         at=offset,
         query=hashlib.sha256(spelled(written).encode()).hexdigest()[:32],
         cells=cells_of(query),
-        least_us=active.begins_us + (1 if active.warmup == "emit" else query.window.range_ or 0),
+        least_us=active.begins_us + (1 if active.warmup == "emit" else least_length(query.window)),
         ends=written.get("until") is not None,
     )
 

@@ -222,7 +222,8 @@ class Pipeline(Declared):
         earliest = self.destination.rules.earliest
         if earliest is None:
             return EARLIEST
-        return earliest + max(map(reach_back, self.windows), default=0)
+        extents = (flow.extents_in for flow in self.flows)
+        return earliest + max((reach_back(one) for one in extents if one is not None), default=0)
 
     @property
     def placed_by(self) -> frozenset[str]:

@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from windowing.model.arguments import checked_aggregate
-from windowing.model.emission import Retention, check_early, check_idle
+from windowing.model.asof import KIND as ASOF
+from windowing.model.asof import checks_of_asof, resolve_asof
+from windowing.model.emission import Retention, check_early, check_empty, check_idle
 from windowing.model.errors import meant
 from windowing.model.expressions.parse import parse_expression
 from windowing.model.expressions.tree import Name
-from windowing.model.fields import Aggregate
+from windowing.model.fields import Aggregate, value_type
 from windowing.model.file.declared import Declared
+from windowing.model.having import Having, parse_having
 from windowing.model.join import PAIRS, PLACE, Join
 from windowing.model.limits import check_lengths, check_reach
 from windowing.model.metadata import is_metadata, metadata_type
@@ -31,6 +34,8 @@ from windowing.model.rules import (
     check_step,
 )
 from windowing.model.source import Source, known_fields
+from windowing.model.window_join import KIND as WINDOW_JOIN
+from windowing.model.window_join import checks_of_window_join, resolve_window_join
 from windowing.model.windows.activity import Activity, Places
 from windowing.model.windows.parsing import parse_window
 from windowing.model.windows.sliding import with_activity
@@ -62,6 +67,11 @@ def resolve_join(declared: Declared, join: Join) -> JoinQuery:
     if join.operator is not None:
         return _policy_join(declared, join)
     late, retention = declared.late, declared.retention or Retention()
+    kept_us = None if retention.time is None else retention.time.amount
+    if join.kind == ASOF:
+        return resolve_asof(join, late, kept_us, retention.entries)
+    if join.kind == WINDOW_JOIN:
+        return resolve_window_join(join, late, retention)
     return JoinQuery(
         sources=(join.left.source, join.right.source),
         left=join.left.window_us,
@@ -72,7 +82,7 @@ def resolve_join(declared: Declared, join: Join) -> JoinQuery:
         select=join.select,
         late=late,
         # Also where nothing late is taken: a side without a window is seen as far back.
-        retention_us=None if retention.time is None else retention.time.amount,
+        retention_us=kept_us,
         entries_max=retention.entries,
     )
 
@@ -87,12 +97,13 @@ def _checks_of_join(declared: Declared, join: Join) -> Iterator[Callable[[], obj
 
     def late() -> None:
         with _blaming("late"):
-            if declared.late.policy == "update" and retention.time is None:
+            counted = join.kind == WINDOW_JOIN and retention.windows is not None
+            if declared.late.policy == "update" and retention.time is None and not counted:
                 raise ValueError(_NO_RETENTION)
 
     def kept() -> None:
         with _blaming("retention"):
-            if retention.windows is not None:
+            if retention.windows is not None and join.kind != WINDOW_JOIN:
                 msg = "a join has no windows to count: give a time"
                 raise ValueError(msg)
             for step in (declared.late.every, retention.time):
@@ -109,6 +120,9 @@ def _checks_of_join(declared: Declared, join: Join) -> Iterator[Callable[[], obj
 
     yield names
     yield from checks_of_operator(join, declared.late, _blaming)
+    yield from checks_of_asof(join, _blaming)
+    rules = declared.destination.rules
+    yield from checks_of_window_join(join, declared.late, retention, rules, _blaming)
     yield from (late, kept) if join.operator is None else (kept_by_windows,)
 
 
@@ -238,7 +252,9 @@ def _windowed(declared: Declared, name: str, query: QueryFile) -> Query:
             retention_us = retention.length_us(window)
         if retention_us is None:
             raise FieldError(late_path, _NO_RETENTION)
-    return Query(
+    with _blaming(*here, "empty"):
+        check_empty(window, query.empty)
+    found = Query(
         name=name,
         window=window,
         group_by=_group_by(query, source, here),
@@ -248,7 +264,28 @@ def _windowed(declared: Declared, name: str, query: QueryFile) -> Query:
         entries_max=retention.entries,
         early=early,
         accumulation=query.accumulation or declared.accumulation,
+        empty_after=0 if query.empty is None else query.empty.after,
     )
+    if query.having is None:
+        return found
+    with _blaming(*here, "having"):
+        return found.model_copy(update={"having": _having(query.having, found, source)})
+
+
+def _having(text: str, query: Query, source: Source) -> Having:
+    if query.accumulation == "discarding":
+        msg = (
+            "having does not go with accumulation: discarding, where a later row shows only what "
+            "the one before did not: leave one of the two out"
+        )
+        raise ValueError(msg)
+    having = parse_having(text)
+    # Reading a file imports no class: what uses one is checked with the class.
+    if not having.uses(query.by_users):
+        plain = [one for one in query.aggregates if one.user is None]
+        values = {one.name: value_type(one, source.fields) for one in plain}
+        having.types(query.key_types(source.fields), values)
+    return having
 
 
 def _active(

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from windowing.model.errors import PipelineError, Problem, WindowError
+from windowing.model.expressions.errors import ExpressionError
 from windowing.model.fields import Aggregate
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.yaml_lines import Path, line_of, load_with_lines
@@ -24,6 +26,10 @@ from windowing.model.user import user_aggregate, user_operator
 from windowing.model.user.user_aggregate import UserAggregateError
 from windowing.model.user.user_operator import UserOperatorError
 from windowing.model.windows.own import OwnWindow
+
+_MISTAKES: Final = (
+    *(UserAggregateError, UserOperatorError, PluginError, WindowError, ExpressionError),
+)
 
 
 @dataclass(frozen=True)
@@ -77,15 +83,24 @@ def plugin_settings(pipeline: Pipeline) -> Iterator[tuple[Path, Callable[[], obj
         for disorder in (part.disorder, *part.disorder_of.values()):
             if isinstance(disorder, PluginGenerator):
                 yield ("source", "disorder"), partial(getattr, disorder, "data")
-    for query in pipeline.of(Query):
-        if isinstance(query.window, OwnWindow):
-            yield ("queries", query.name, "window"), query.window.made
+    for flow in pipeline.flows:
+        if isinstance(flow.extents_in, OwnWindow):
+            at: Path = ("join",) if pipeline.join is not None else ("queries", flow.name)
+            yield (*at, "window"), flow.extents_in.made
 
 
 def _of_aggregates(at: Path, aggregates: Iterable[Aggregate]) -> Iterator[UserClass]:
     for aggregate in aggregates:
         if aggregate.user is not None:
             yield UserClass((*at, "aggregates", aggregate.name), aggregate.user)
+
+
+def having_of_classes(pipeline: Pipeline) -> Iterator[tuple[Path, Callable[[], object]]]:
+    """Yield what checks the types of conditions on rows that name what a class computes."""
+    fields = pipeline.source.fields
+    for query in pipeline.of(Query):
+        if query.having is not None and query.having.uses(query.by_users):
+            yield ("queries", query.name, "having"), partial(query.having_types, fields)
 
 
 def check_user_code(pipeline: Pipeline, file: str) -> None:
@@ -99,10 +114,10 @@ def check_user_code(pipeline: Pipeline, file: str) -> None:
     """
     problems: list[Problem] = []
     checks = [(class_.path, class_.check) for class_ in user_classes(pipeline)]
-    for path, check in [*checks, *plugin_settings(pipeline)]:
+    for path, check in [*checks, *plugin_settings(pipeline), *having_of_classes(pipeline)]:
         try:
             check()
-        except (UserAggregateError, UserOperatorError, PluginError, WindowError) as error:
+        except _MISTAKES as error:
             lines = load_with_lines(pipeline.text, file)[1]
             problems.append(
                 Problem(file, line_of(path, lines), ".".join(map(str, path)), str(error))

@@ -13,7 +13,7 @@ from windowing.model.file.yaml_lines import load, spell
 from windowing.model.fingerprint import fingerprint
 from windowing.model.query import Flow, Query
 from windowing.model.windows.activity import Activity, Places
-from windowing.model.windows.sliding import is_sliding, with_active
+from windowing.model.windows.sliding import has_extents, with_active
 
 
 def with_lanes(pipeline: Pipeline, lanes: Iterable[AddedLane]) -> Pipeline:
@@ -148,7 +148,7 @@ def added_queries(before: Pipeline, after: Pipeline) -> tuple[str, ...]:
 def _as_before(old: Flow, new: Flow) -> Flow:
     if not (isinstance(old, Query) and isinstance(new, Query)):
         return new
-    if old.window.active == new.window.active or not is_sliding(new.window):
+    if old.window.active == new.window.active or not has_extents(new.window):
         return new
     return new.model_copy(update={"window": with_active(new.window, old.window.active)})
 

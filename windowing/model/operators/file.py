@@ -96,6 +96,8 @@ class _QueryOptions(SpecModel):
     retention: Kept | None = None
     early: Early | None = None
     accumulation: Accumulation | None = None
+    empty: Any = None
+    having: Any = None
 
 
 class OperatorFile(StepFile, _QueryOptions):
@@ -104,7 +106,8 @@ class OperatorFile(StepFile, _QueryOptions):
     Attributes:
         order: the order in which records reach it.
         clock: what its time policies follow.
-        retention, early, accumulation: of queries with aggregates of windows; refused.
+        retention, early, accumulation, empty, having: of queries with aggregates of windows;
+            refused.
     """
 
     @property
@@ -117,7 +120,7 @@ class StepsFile(_QueryOptions):
     """A query with a chain of operators, as written.
 
     Attributes:
-        order, clock, late, retention, early, accumulation: as of `OperatorFile`.
+        order, clock, late, retention, early, accumulation, empty, having: as of `OperatorFile`.
     """
 
     steps: list[StepFile]

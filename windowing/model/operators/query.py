@@ -92,6 +92,10 @@ class OperatorQuery(SpecModel, MostFlows):
         """None: reports follow triggers."""
 
     @property
+    def having(self) -> None:
+        """None: all reports are sent."""
+
+    @property
     def waits(self) -> bool:
         """Whether a row waits for progress: not in lane order."""
         return self.order == "canonical"
@@ -146,6 +150,10 @@ class OperatorQuery(SpecModel, MostFlows):
     def by_users(self) -> tuple[str, ...]:
         """The names of the user's aggregates; all values, if a user's operator sends the rows."""
         return self.shows if isinstance(self.last, UserStep) else super().by_users
+
+    def may_overflow(self, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
+        """Return the names of values that a row may lack; all, where a user's handler may fail."""
+        return self.shows if isinstance(self.last, UserStep) else super().may_overflow(fields)
 
     def without_values(self) -> OperatorQuery:
         """Return the query without the aggregates of its last step."""

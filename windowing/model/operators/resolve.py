@@ -161,6 +161,18 @@ def _unfit_options(
             "which send a row once, so that there is none to take back: write accumulation: "
             f"{accumulation} under the queries with late revisions",
         ),
+        (
+            "empty",
+            file.empty is not None,
+            "whose windows follow from the records: write empty under the queries with window and "
+            "aggregates",
+        ),
+        (
+            "having",
+            file.having is not None,
+            "whose reports are all sent: write having under the queries with window and "
+            "aggregates, or filter records by the source's where",
+        ),
     ):
         if is_broken:
             within = ("queries", name) if getattr(file, option) else ()

@@ -59,10 +59,6 @@ class UserOperatorError(ValueError):
 
     exit_code = 2
 
-    def at(self, lane: str, offset: int) -> UserOperatorError:
-        """Return the error of a handler, with the newest of the records that it was called with."""
-        return UserOperatorError(f"{self}, at {lane}, offset {offset}")
-
 
 @cache
 def load(reference: str, settings: tuple[tuple[str, Any], ...]) -> object:

@@ -1,8 +1,8 @@
 """The window language: parse text or a mapping into clauses, or fail with a code.
 
 Source: Li et al., "Semantics and Evaluation Techniques for Window Aggregates in Data Streams",
-SIGMOD 2005, section 3; the spelling, LANDMARK, ORIGIN, ORDER, ALIGN and the codes are ours. SESSION
-is the dynamic window of SAMZA-552.
+SIGMOD 2005, section 3; the spelling, LANDMARK, CUMULATE, ORIGIN, ZONE, ORDER, ALIGN and the codes
+are ours. SESSION is the dynamic window of SAMZA-552.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ from windowing.model.errors import WindowError, meant_or_known
 from windowing.model.lengths import INT64_MAX, INT64_MIN, Length, instant_us, parse_length
 from windowing.model.paths import PATH, named
 from windowing.model.windows.window import ROW_NUM, Align
+from windowing.model.zones import Zone, zone_named
 
 AttributeType = Literal["time", "number", "text", "rows"]
 
 CLAUSES = (
     *("RANGE", "SLIDE", "WATTR", "RATTR", "SATTR", "PATTR", "ORIGIN", "ORDER", "ALIGN", "SESSION"),
+    "ZONE",
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TOKEN = re.compile(rf"{_DATE.pattern}[^\s,]*|[+-]?[0-9]+(?:\.[0-9]+)?|{PATH}|[()]|[^\s,]")
 _NAME = re.compile(PATH)
+_CUMULATE = re.compile(r"CUMULATE\b")
 _RANK = re.compile(rf"rank\s*\(\s*({PATH})\s*\)", re.IGNORECASE)
 _INDEX_LAST = re.compile(r"\[[0-9]+\]\Z")
 
@@ -35,6 +38,7 @@ class Clauses:
     """The clauses as written, before any rule is applied."""
 
     range_: Length | Literal["LANDMARK"] | None = None
+    cumulate: bool = False
     slide: Length | None = None
     wattr: str | None = None
     rattr: str | None = None
@@ -44,6 +48,7 @@ class Clauses:
     order: str | None = None
     align: str | None = None
     session: Length | None = None
+    zone: Zone | None = None
     gaps: tuple[tuple[int | str, Length], ...] = ()
 
 
@@ -59,6 +64,7 @@ class ResolvedClauses:
         at_records: None: WATTR; else which count of records defines windows: in order of arrival
             (`row_num`) or of their attribute (`rank`).
         order, align: like origin.
+        cumulate: whether windows begin with their period, which is one range long.
     """
 
     range_: int | None
@@ -69,6 +75,7 @@ class ResolvedClauses:
     at_records: Literal["row_num", "rank"] | None
     order: Literal["log", "event_time"]
     align: Align
+    cumulate: bool = False
 
     @property
     def over_rows(self) -> bool:
@@ -107,11 +114,14 @@ def _read_text(text: str) -> Clauses:
                 raise WindowError(code, msg)
             current = values[word] = []
         elif current is None:
-            hint = ": write RANGE LANDMARK" if word == "LANDMARK" else ""
+            hint = f": write RANGE {word}" if word in ("LANDMARK", "CUMULATE") else ""
             raise _syntax(text, f"{token!r} stands before the first clause{hint}")
         else:
             current.append(token)
-    return _clauses({name: " ".join(words) for name, words in values.items()}, text)
+    # Names of zones have no blanks, but signs that stand for themselves.
+    between = {"ZONE": ""}
+    joined = {name: between.get(name, " ").join(words) for name, words in values.items()}
+    return _clauses(joined, text)
 
 
 def _read_fields(fields: Mapping[str, object]) -> Clauses:
@@ -142,11 +152,11 @@ def _read_gaps(gaps: object, source: object) -> tuple[tuple[int | str, Length], 
 
 
 def _clauses(values: Mapping[str, str], source: object) -> Clauses:
-    def length(name: str) -> Length | None:
+    def length(name: str, after: str = "") -> Length | None:
         if name not in values:
             return None
         try:
-            return parse_length(values[name])
+            return parse_length(values[name][len(after) :], calendar="ZONE" in values)
         except ValueError as error:
             raise _syntax(source, f"{name}: {error}") from None
 
@@ -166,9 +176,11 @@ def _clauses(values: Mapping[str, str], source: object) -> Clauses:
             raise _syntax(source, f"{name}: {values[name]!r} is not a name of a field")
         return _attribute_name(values[name])
 
-    landmark = values.get("RANGE", "").upper() == "LANDMARK"
+    ranged = values.get("RANGE", "").upper()
+    landmark, cumulate = ranged == "LANDMARK", _CUMULATE.match(ranged) is not None
     return Clauses(
-        range_="LANDMARK" if landmark else length("RANGE"),
+        range_="LANDMARK" if landmark else length("RANGE", "CUMULATE" * cumulate),
+        cumulate=cumulate,
         slide=length("SLIDE"),
         wattr=attribute("WATTR"),
         rattr=attribute("RATTR"),
@@ -178,6 +190,7 @@ def _clauses(values: Mapping[str, str], source: object) -> Clauses:
         order=_read_order(values["ORDER"], source) if "ORDER" in values else None,
         align=_read_align(values["ALIGN"], source) if "ALIGN" in values else None,
         session=length("SESSION"),
+        zone=_read_zone(values["ZONE"]) if "ZONE" in values else None,
     )
 
 
@@ -200,6 +213,13 @@ def _read_align(text: str, source: object) -> str:
     if text.lower() not in ("start", "end"):
         raise _syntax(source, f"ALIGN: {text!r} is neither start nor end")
     return text.lower()
+
+
+def _read_zone(text: str) -> Zone:
+    try:
+        return zone_named(text)
+    except ValueError as error:
+        raise WindowError("E_ZONE", f"ZONE: {error}") from None
 
 
 def _attribute_name(name: str) -> str:

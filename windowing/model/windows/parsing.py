@@ -12,7 +12,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from windowing.model.errors import WindowError
+from windowing.model.lengths import Length
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.calendar import CalendarWindow
+from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.language import (
     AttributeType,
@@ -32,13 +35,13 @@ from windowing.model.windows.window import ROW_NUM, Window
 _EVENT_TIME: Final = "event_time"
 
 _LANGUAGE: tuple[Callable[[ResolvedClauses], Window | None], ...] = (
-    *(RowWindow.of, Sliding.of, Landmark.of),
+    *(Cumulate.of, RowWindow.of, Sliding.of, Landmark.of),
     *(SlideByRank.of, SlideByTuple.of, SlideByN.of),
 )
-"""Classes to try in this order; sessions have separate rules."""
+"""Classes to try in this order; sessions and local time have separate rules."""
 
 CLASSES: tuple[type[Any], ...] = (
-    *(Sliding, Landmark, RowWindow),
+    *(Sliding, CalendarWindow, Landmark, Cumulate, RowWindow),
     *(SlideByTuple, SlideByN, SlideByRank, Session),
 )
 """All classes that the window language spells."""
@@ -87,12 +90,17 @@ def _judge(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[st
     ranged = c.wattr or c.rattr or ""
     _check_clauses(c, ranged, types, group_by)
     kind = types[ranged]
+    if c.zone is not None:
+        local = Cumulate if c.cumulate else CalendarWindow
+        return local.of_zone(c, c.zone, kind)
     sliding = kind if c.wattr else "rows"
     for clause, length, of in (("RANGE", c.range_, kind), ("SLIDE", c.slide, sliding)):
         check_unit(clause, length, of)
     check_unit("ORIGIN", c.origin, kind)
     slide = amount("SLIDE", c.slide, sliding, positive=True)
     range_ = None if c.range_ == "LANDMARK" else amount("RANGE", c.range_, kind, positive=True)
+    if c.cumulate:
+        _check_period(c, range_ or 0, slide)
     origin = 0 if c.origin is None else amount("ORIGIN", c.origin, kind, positive=False)
     spelled = ResolvedClauses(
         range_,
@@ -103,8 +111,21 @@ def _judge(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequence[st
         at_records=None if c.wattr else "row_num" if c.sattr == ROW_NUM else "rank",
         order="event_time" if c.order == "event_time" else "log",
         align="start" if c.align == "start" else "end",
+        cumulate=c.cumulate,
     )
     return next(made for of in _LANGUAGE if (made := of(spelled)) is not None)
+
+
+def _check_period(c: Clauses, range_: int, slide: int) -> None:
+    if range_ % slide:
+        assert isinstance(c.range_, Length)  # noqa: S101 - of CUMULATE, as read
+        assert c.slide is not None  # noqa: S101 - ensured by earlier rules
+        msg = (
+            f"RANGE CUMULATE {c.range_.text} SLIDE {c.slide.text}: the range must be a multiple of "
+            "the slide, as in RANGE CUMULATE 1 day SLIDE 1 hour, so that a period ends with a "
+            "window"
+        )
+        raise WindowError("E_VALUE", msg)
 
 
 def _check_attributes(
@@ -147,9 +168,12 @@ def _check_clauses(
         raise WindowError("E_SATTR", f"SATTR {c.sattr}: must be row_num or rank({c.rattr})")
     if c.range_ == "LANDMARK" and c.rattr:
         raise WindowError("E_LANDMARK", "RANGE LANDMARK goes with WATTR, not with RATTR")
+    if c.cumulate and (c.rattr or ranged == ROW_NUM):
+        msg = "RANGE CUMULATE goes with WATTR over a time or a number, not with rows"
+        raise WindowError("E_LANDMARK", f"{msg}: RANGE LANDMARK grows over rows, too")
     if c.origin is not None and (c.rattr or ranged == ROW_NUM):
         raise WindowError("E_ORIGIN", "ORIGIN goes with WATTR over an attribute, not with rows")
     if c.order is not None and c.wattr != ROW_NUM:
         raise WindowError("E_ORDER", "ORDER goes with WATTR row_num only")
-    if c.align == "start" and (c.rattr or c.range_ == "LANDMARK"):
+    if c.align == "start" and (c.rattr or c.range_ == "LANDMARK" or c.cumulate):
         raise WindowError("E_ORIGIN", "ALIGN start goes with RANGE … SLIDE … WATTR")

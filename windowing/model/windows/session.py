@@ -85,7 +85,7 @@ def session_of(c: Clauses, types: Mapping[str, AttributeType], group_by: Sequenc
     Raises:
         WindowError: with the first code that applies.
     """
-    others = (c.range_, c.slide, c.rattr, c.sattr, c.origin, c.order, c.align)
+    others = (c.range_, c.slide, c.rattr, c.sattr, c.origin, c.order, c.align, c.zone)
     if c.wattr is None or any(clause is not None for clause in others):
         msg = "SESSION goes with WATTR and PATTR alone, as SESSION 30 minutes WATTR ts"
         raise WindowError("E_ATTR_MIX", msg)

@@ -96,19 +96,20 @@ def with_activity(window: Window, activity: Activity, *, timed: bool) -> Window:
     Raises:
         WindowError: E_ACTIVE: windows of this class cannot begin and end so, or none would be left.
     """
-    if not is_sliding(window) or not timed:
-        why = (
-            f"windows over {window.attribute} do not lie in event time"
-            if is_sliding(window)
-            else f"where a {window.kind} window lies, earlier records decide"
-        )
+    if not has_extents(window) or not timed:
+        if has_extents(window):
+            why = f"windows over {window.attribute} do not lie in event time"
+        elif window.traits.periodic:
+            why = "a cumulating window without the beginning of its period is no running total"
+        else:
+            why = f"where a {window.kind} window lies, earlier records decide"
         msg = f"{why}: a query with from or until has RANGE … SLIDE … WATTR the event time"
         raise WindowError("E_ACTIVE", f"{msg}; write another one so, or start a new run with it")
     begins, until = activity.begins_us, activity.until_us
     if activity.warmup == "emit" and begins is None:
         raise WindowError("E_ACTIVE", "warmup goes with from, as from: 2013-01-02T00:00Z")
     if begins is not None and until is not None:
-        least = begins + (1 if activity.warmup == "emit" else window.range_ or 0)
+        least = begins + (1 if activity.warmup == "emit" else least_length(window))
         if until < least:
             msg = f"no window of {window.range_} us lies from {spell_instant(begins)} to "
             raise WindowError("E_ACTIVE", f"{msg}{spell_instant(until)}: let it leave later")
@@ -116,14 +117,25 @@ def with_activity(window: Window, activity: Activity, *, timed: bool) -> Window:
 
 
 def with_active(window: Window, active: Activity | None) -> Window:
-    """Return a sliding window with another activity."""
+    """Return a window with another activity, of a class that takes one."""
     found: Window = replace(cast("Sliding", window), active=active)
     return found
 
 
 def is_sliding(window: Window) -> bool:
     """Whether windows have one length, and lie one slide apart along an attribute."""
-    return window.traits.ends is Ends.SLIDES and not window.traits.cumulative
+    traits = window.traits
+    return traits.ends is Ends.SLIDES and not (traits.cumulative or traits.periodic)
+
+
+def has_extents(window: Window) -> bool:
+    """Whether windows lie in event time, or a number, where no record decides; all alike."""
+    return is_sliding(window) or window.traits.ends is Ends.CALENDAR
+
+
+def least_length(window: Window) -> int:
+    """Return the length that no window of such a class is below; one at least."""
+    return 1 if window.traits.ends is Ends.CALENDAR else window.range_ or 1
 
 
 def grid_extents(range_: int, slide: int, align: Align, count: int) -> list[Extent]:

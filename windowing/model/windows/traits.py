@@ -28,6 +28,7 @@ class Ends(Enum):
 
     Attributes:
         SLIDES: one slide apart, along an attribute of the records.
+        CALENDAR: at local times of day, some days or months apart.
         ROWS: one slide apart, in row numbers.
         AT_RECORDS: at positions of records, which are the windows' ids; inclusive.
         NUMBERED: along an attribute of the records, as the class computes from a window's number.
@@ -35,6 +36,7 @@ class Ends(Enum):
     """
 
     SLIDES = "slides"
+    CALENDAR = "calendar"
     ROWS = "rows"
     AT_RECORDS = "at records"
     NUMBERED = "numbered"
@@ -51,6 +53,7 @@ class Traits:
         revisable: late records may be shown by revisions (`update`).
         shows_early: open windows may be shown by provisional rows.
         cumulative: a window contains the previous one.
+        periodic: a window contains the previous one of its period; the next period begins anew.
         merging: a late record may merge two windows.
     """
 
@@ -60,12 +63,18 @@ class Traits:
     revisable: bool = False
     shows_early: bool = False
     cumulative: bool = False
+    periodic: bool = False
     merging: bool = False
 
     @property
     def on_grid(self) -> bool:
         """Whether ends are one slide apart, so that a window's number gives its extent."""
         return self.ends in (Ends.SLIDES, Ends.ROWS)
+
+    @property
+    def follow_on(self) -> bool:
+        """Whether a window's number gives the next window, whatever the records."""
+        return self.on_grid or self.ends in (Ends.CALENDAR, Ends.NUMBERED)
 
     @property
     def pictured(self) -> bool:

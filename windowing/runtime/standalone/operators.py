@@ -43,6 +43,9 @@ def check_stream(
         msg = f"late mode {late.mode}: a window operator judges each window by itself: generous"
         raise ValueError(msg)
     _check_columns(flow)
+    if flow.empty_after:
+        msg = "a window operator sends no rows of windows without records: leave empty_after out"
+        raise ValueError(msg)
     if traits.counts_arrivals and len(lanes) != 1:
         msg = (
             f"rows in the order of the log need one lane, not {len(lanes)}: use one, or order: "

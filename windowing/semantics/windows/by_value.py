@@ -44,6 +44,19 @@ class ByValueDefinition(ExtentDefinition):
         """
         return self.wids(value)
 
+    def shown_in(self, value: int) -> range:
+        """Return the ids of the windows whose rows a value may decide.
+
+        They are those that hold it, and those behind them that are sent without records.
+        """
+        held = self.wids(value)
+        if not held or not self.query.empty_after:
+            return held
+        last = held[-1]
+        for _ in range(self.query.empty_after):
+            last = self.next(last)
+        return range(held[0], last + 1)
+
     def verdicts(self, item: Item) -> dict[int, Verdict]:
         """Return the verdict of each of a record's windows."""
         ids, earliest = self.around(item), self._earliest(item)

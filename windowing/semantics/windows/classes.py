@@ -8,11 +8,15 @@ from typing import Final
 from windowing.model.flow import StreamFlow
 from windowing.model.registry import Registry
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.calendar import CalendarWindow
+from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.own import missing_plugin
 from windowing.model.windows.rows import RowWindow
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
+from windowing.semantics.windows.calendar import CalendarDefinition
+from windowing.semantics.windows.cumulate import CumulateDefinition
 from windowing.semantics.windows.definition import (
     ExtentDefinition,
     WindowDefinition,
@@ -37,7 +41,9 @@ window_definition: Final = DEFINITIONS.entry
 
 for _kind, _definition in (
     (Sliding.kind, SlidingDefinition),
+    (CalendarWindow.kind, CalendarDefinition),
     (Landmark.kind, LandmarkDefinition),
+    (Cumulate.kind, CumulateDefinition),
     (RowWindow.kind, RowDefinition),
     (SlideByTuple.kind, SlideByTupleDefinition),
     (SlideByN.kind, SlideByNDefinition),

@@ -6,13 +6,15 @@ Windows with a number say what their extents are and hold (`ExtentDefinition`).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from windowing.model.flow import StreamFlow
+from windowing.model.lengths import INT64_MAX
 from windowing.model.rows import Key
 from windowing.semantics.aggregates import refused_by
 from windowing.semantics.lanes import Progress
@@ -61,6 +63,7 @@ class WindowDefinition(FlowDefinition, Protocol):
 @dataclass
 class _Content:
     on_time: list[Item] = field(default_factory=list)
+    called: bool = False
     late: dict[int, list[Item]] = field(default_factory=lambda: defaultdict(list))
 
 
@@ -106,6 +109,46 @@ class ExtentDefinition(WindowDefinition, ABC):
         del item, known
         return []
 
+    def next(self, wid: int) -> int:
+        """Return the number of the window behind another one."""
+        return wid + 1
+
+    def exists(self, wid: int) -> bool:
+        """Return whether the query has a window, whatever the records."""
+        del wid
+        return True
+
+    def ended(self, wid: int, before: int, unit: Unit) -> bool:
+        """Return whether a window without records on time was sent by the end of the log.
+
+        Once all lanes have ended, the last one is that of landmark windows: the last that any
+        lane's finite progress had reached, or the first that ends behind the newest record.
+
+        Args:
+            before: the window before it.
+        """
+        end = self.extent(wid)[1]
+        if unit.final < math.inf:
+            return end <= unit.final
+        return end <= unit.furthest or self.extent(before)[1] <= unit.newest
+
+    def called(self, wid: int, unit: Unit, filled: Container[int]) -> Iterator[int]:
+        """Yield the windows that are sent without records because of one that has some.
+
+        Args:
+            filled: the windows that have some.
+        """
+        before = wid
+        for _ in range(self.query.empty_after):
+            behind = self.next(before)
+            if behind in filled or not self.exists(behind):
+                return
+            # A window whose end no time can be never ends.
+            if self.extent(behind)[1] >= INT64_MAX or not self.ended(behind, before, unit):
+                return
+            yield behind
+            before = behind
+
     def courses(self, unit: Unit) -> list[list[WindowRevision]]:
         """Yield the revisions of each window and key of a unit."""
         contents: dict[tuple[int, Key], _Content] = defaultdict(_Content)
@@ -117,10 +160,24 @@ class ExtentDefinition(WindowDefinition, ABC):
                 content.on_time.append(holding.item)
             else:
                 content.late[holding.release].append(holding.item)
+        self._call(unit, contents)
         return [
             list(self._shown(unit, wid, group, content))
             for (wid, group), content in contents.items()
         ]
+
+    def _call(self, unit: Unit, contents: dict[tuple[int, Key], _Content]) -> None:
+        """Add the windows that are sent without records, or mark them."""
+        if not self.query.empty_after:
+            return
+        filled: dict[Key, set[int]] = defaultdict(set)
+        for (wid, group), content in contents.items():
+            if content.on_time:
+                filled[group].add(wid)
+        for group, wids in filled.items():
+            for wid in wids:
+                for one in self.called(wid, unit, wids):
+                    contents[one, group].called = True
 
     def _shown(
         self, unit: Unit, wid: int, group: Key, content: _Content
@@ -135,7 +192,7 @@ class ExtentDefinition(WindowDefinition, ABC):
             )
 
         holds = list(content.on_time)
-        if holds and self.closed(wid, unit):
+        if content.called or (holds and self.closed(wid, unit)):
             yield row(0, None, holds)
         for revision, release in enumerate(sorted(content.late), start=1):
             holds += content.late[release]

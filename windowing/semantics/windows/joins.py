@@ -15,13 +15,14 @@ import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from windowing.model.flow import JoinFlow
-from windowing.model.join import Comparison, Operand, Side
+from windowing.model.join import Comparison, Operand, Side, operands_in
 from windowing.model.query import JoinQuery
 from windowing.model.record import Record
-from windowing.model.rows import Row, Scalar
+from windowing.model.rows import Key, Row, Scalar
+from windowing.semantics.expressions import ExpressionFailure, value_of
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.session_course import Entry, sessions_of
 from windowing.semantics.units import Item, Lateness, epoch
@@ -29,6 +30,8 @@ from windowing.semantics.windows.definition import FlowDefinition
 
 Delivery = tuple[int, Item]
 """A record and its instant of delivery."""
+
+_SIDES: Final[tuple[Side, Side]] = ("left", "right")
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -191,7 +194,7 @@ def fulfil(flow: JoinFlow, left: Item, right: Item) -> bool:
     """Return whether two records fulfil the further conditions."""
     if callable(flow.where):
         return flow.where(_record(left), _record(right))
-    pair = {"left": left, "right": right}
+    pair: dict[Side, Item] = {"left": left, "right": right}
     return all(_holds(comparison, pair) for comparison in flow.where)
 
 
@@ -204,48 +207,66 @@ def compared(comparator: str, first: Any, second: Any) -> bool:
     return first is not None and second is not None and _OPERATORS[comparator](first, second)
 
 
-def _holds(comparison: Comparison, pair: Mapping[str, Item]) -> bool:
+def _holds(comparison: Comparison, pair: Mapping[Side, Item]) -> bool:
     def value(operand: object) -> object:
-        if isinstance(operand, Operand):
-            return pair[operand.side].fields[operand.field]
-        return operand
+        return _value(operand, pair) if isinstance(operand, Operand) else operand
 
     return compared(comparison.operator, value(comparison.first), value(comparison.second))
 
 
 def row_of(query: JoinQuery, sent: JoinRow) -> Row:
     """Return a row of a pipeline's join."""
-    pair = {
-        side: item
-        for side, item in (("left", sent.left), ("right", sent.right))
-        if item is not None
-    }
+    sides = zip(_SIDES, (sent.left, sent.right), strict=True)
+    pair = {side: item for side, item in sides if item is not None}
     there = list(pair.values())
     start, last = min(item.value for item in there), max(item.value for item in there)
     late = any(map(JoinDefinition(query).lateness, there))
-    equal = _equal(query, pair)
-    places: list[Scalar] = []
-    for side in ("left", "right"):
-        item = pair.get(side)
-        places += [None, None] if item is None else [item.lane, item.offset]
+    values, failed = shown_of(query, pair)
     return Row(
         query=query.name,
         window_id=start,
         window_start_us=start,
         window_end_us=last + 1,
-        key=(*equal, *places),
+        key=key_of_pair(query, pair),
         pane="late" if late else "full",
         revision=int(late),
         records=len(there),
         offsets={item.lane: (item.offset, item.offset) for item in there},
-        values={
-            name: pair[operand.side].fields[operand.field] if operand.side in pair else None
-            for name, operand in query.select.items()
-        },
+        values=values,
+        overflow=failed,
         retracts=sent.retracts,
     )
 
 
-def _equal(query: JoinQuery, pair: dict[str, Item]) -> list[Scalar]:
+def key_of_pair(query: JoinQuery, pair: Mapping[Side, Item]) -> Key:
+    """Return a row's key: what is equal, then lane and offset of both records."""
     side: Side = "left" if "left" in pair else "right"
-    return [pair[side].fields[name] for name in query.key_fields(side)]
+    key: list[Scalar] = [pair[side].fields[name] for name in query.key_fields(side)]
+    for place in _SIDES:
+        item = pair.get(place)
+        key += [None, None] if item is None else [item.lane, item.offset]
+    return tuple(key)
+
+
+def shown_of(
+    query: JoinQuery, pair: Mapping[Side, Item]
+) -> tuple[dict[str, Scalar], tuple[str, ...]]:
+    """Return the values that a row shows, and the names of expressions that have none."""
+    values, failed = dict[str, Scalar](), list[str]()
+    for name, one in query.select.items():
+        if isinstance(one, Operand):
+            values[name] = _value(one, pair)
+            continue
+        known = {each.name: _value(each, pair) for each in operands_in([one])}
+        try:
+            values[name] = value_of(one.expression, query.types_in(one), known)
+        except ExpressionFailure:
+            values[name] = None
+            failed.append(name)
+    return values, tuple(failed)
+
+
+def _value(operand: Operand, pair: Mapping[Side, Item]) -> Scalar:
+    """Return a field of a record, which may be its event time; null without the record."""
+    item = pair.get(operand.side)
+    return None if item is None else item.fields.get(operand.field, item.value)

@@ -46,12 +46,14 @@ class StageOutput:
         items: the records of a tuple; empty: a window punctuation.
         cause: why it is sent.
         values: what a user's operator shows.
+        failed: why its handler has no values to show; None: it has not failed.
     """
 
     at_us: int
     items: tuple[Item, ...]
     cause: Cause
     values: Mapping[str, Scalar] | None = None
+    failed: str | None = None
 
 
 class Stage:
@@ -245,8 +247,9 @@ class Stage:
                     step.reference, step.settings, step.outputs, name, arguments
                 )
             except user_operator.UserOperatorError as error:
-                newest = self._tuples[one.tuples[0]] if single else rows[-1]
-                raise error.at(newest.lane, newest.offset) from error
+                # What it had sent until then is no result.
+                yield replace(self._sent(one, rows), failed=str(error))
+                continue
             for values in sent:
                 yield self._sent(one, rows, values)
 

@@ -31,6 +31,7 @@ class ReportedRow:
         items: its records, in canonical order.
         cause: why it is sent.
         values: what a user's operator shows; None: what follows from the records.
+        failed: why a handler of it has no values to show; None: it has not failed.
     """
 
     number: int
@@ -38,6 +39,7 @@ class ReportedRow:
     items: tuple[Item, ...]
     cause: Cause
     values: Mapping[str, Scalar] | None
+    failed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ def _numbered(query: OperatorQuery, sent: Sequence[StageOutput]) -> Iterator[Rep
         lane = (first.lane,) if query.order == "lane" else ()
         key = (*lane, *(first.fields[name] for name in query.key_fields))
         items = tuple(sorted(one.items, key=lambda item: item.canonical))
-        yield ReportedRow(number, key, items, one.cause, one.values)
+        yield ReportedRow(number, key, items, one.cause, one.values, one.failed)
         if grouped:
             reporting = True
         else:

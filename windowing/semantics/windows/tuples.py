@@ -84,6 +84,13 @@ class RowDefinition(ExtentDefinition):
         """Return True: `hold` gives only windows whose revision 0 was sent."""
         return True
 
+    def ended(self, wid: int, before: int, unit: Unit) -> bool:
+        """Return whether a window without rows of a key was sent, by the number of all rows."""
+        count = len(self.numbered(unit))
+        if self.extent(wid)[1] <= count:
+            return True
+        return unit.final == math.inf and self.extent(before)[1] <= count - 1
+
     def takes(self, item: Item) -> bool:
         """Return whether a record gets a row number, which may lie in a gap."""
         return self.lateness(item) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
@@ -21,7 +21,7 @@ _RESULTS: Final = (
     " from {} where run = %s group by batch_id, query"
 )
 _LANES: Final = (
-    "select batch_id, lane, max(read), sum(dropped)::bigint, max(progress_us), bool_or(ended)"
+    "select batch_id, lane, max(read), sum(dropped)::bigint, max(progress_us), bool_or(ended){}"
     " from {} where run = %s group by batch_id, lane order by batch_id"
 )
 _LETTERS: Final = (
@@ -65,9 +65,13 @@ class PostgresReader:
         keeps = sql.SQL("op is null" if "op" in self._columns(table) else "true")
         return self._asked(_RESULTS, table, keeps)
 
-    def lanes(self) -> list[tuple[Any, ...]]:
-        """Return batch, lane, records read, late ones dropped, progress, and whether it ended."""
-        return self._asked(_LANES, "metrics")
+    def lanes(self, fates: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Return batch, lane, records read, late ones dropped, progress, and whether it ended.
+
+        Then, for each of some fates, how many records have it.
+        """
+        found = (sql.SQL(", max({})").format(sql.Identifier(name)) for name in fates)
+        return self._asked(_LANES, "metrics", sql.Composed(found))
 
     def letters(self) -> list[tuple[Any, ...]]:
         """Return batch, source, partition, offset, reason and value of each dead letter."""

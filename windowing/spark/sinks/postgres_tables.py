@@ -254,8 +254,9 @@ def _view(pipeline: Pipeline, schema: str, name: str, table: str) -> sql.Compose
             " and not exists (select from {table} b where b.op = 'retract' and b.run = n.run"
             " and b.revision = n.revision and {same})"
         ).format(table=sql.Identifier(schema, table), same=_same(window))
-    if "absorbed_by" in marks:
-        gone = sql.SQL("{} and n.absorbed_by is null").format(gone)
+    for mark in ("tombstone", "absorbed_by"):
+        if mark in marks:
+            gone = sql.SQL("{} and n.{} is null").format(gone, sql.Identifier(mark))
     return sql.SQL(
         "create or replace view {view} as select n.* from (select distinct on ({window}) * from"
         " {table} where run = (select run from {commits} order by live_since desc nulls last, run"

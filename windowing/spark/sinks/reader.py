@@ -60,8 +60,10 @@ class SumsReader(Protocol):
             OutputUnreadable: the table cannot be read.
         """
 
-    def lanes(self) -> Sequence[tuple[Any, ...]]:
+    def lanes(self, fates: Sequence[str]) -> Sequence[tuple[Any, ...]]:
         """Return batch, lane, records read, late ones dropped, progress, and whether it ended.
+
+        Then, for each of some fates, how many records have it.
 
         One row for each batch and lane, in the order of batches.
 

@@ -23,6 +23,7 @@ from windowing.engine.columns import (
     RECORDS,
     RETRACTS,
     REVISION,
+    TOMBSTONE,
     VALUES,
     WINDOW_ID,
 )
@@ -47,7 +48,12 @@ LAG = "lag_us"
 
 _TIME = pa.timestamp("us", tz="UTC")
 _OFFSETS = pa.list_(pa.struct([("lane", pa.string()), ("first", pa.int64()), ("last", pa.int64())]))
-_MARKS = {"op": pa.string(), "absorbed_by": pa.int64(), "overflow": pa.list_(pa.string())}
+_MARKS = {
+    "op": pa.string(),
+    "tombstone": pa.bool_(),
+    "absorbed_by": pa.int64(),
+    "overflow": pa.list_(pa.string()),
+}
 _PLAIN = {
     "run": pa.string(),
     "query": pa.string(),
@@ -203,6 +209,7 @@ class BatchRows:
             run=pl.lit(self._run),
             pane=pl.lit("early") if early else pane,
             op=pl.when(pl.col(RETRACTS)).then(pl.lit("retract")),
+            tombstone=pl.when(pl.col(TOMBSTONE)).then(pl.lit(value=True)),
             batch_id=pl.lit(batch_id, dtype=pl.Int64),
         )
         columns = {

@@ -36,8 +36,7 @@ class SharedRows:
 
     def bounds(self, frame: pl.DataFrame) -> tuple[Ints, Ints]:
         """Return start and end of the window of each row."""
-        grids = self.family.grids.some(frame[MEMBER].to_numpy())
-        return grids.bounds(frame[WINDOW_ID].to_numpy())
+        return self.family.bounds(frame[MEMBER].to_numpy(), frame[WINDOW_ID].to_numpy())
 
     def of_queries(self, frame: pl.DataFrame, common: Mapping[str, pa.Array]) -> Iterator[pa.Table]:
         """Yield the rows of the queries, those together that show the same.

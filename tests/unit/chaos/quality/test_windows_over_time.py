@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from chaos.quality import QualityReport, read_block, validate
 from chaos.quality.expectation import COMPLETE, EXPECTATIONS, FEW_REVISED, FRESH, STEADY
+from chaos.quality.numbers import periods_of
 from chaos.quality.run import check
 from tests.strategies import Entry
 from tests.unit.chaos.verdict.test_verify import Rows, write_tables
@@ -58,6 +59,49 @@ def found() -> Any:
 
 def numbered(*numbers: int, k: list[str | None] | None = None) -> pd.DataFrame:
     return pd.DataFrame({"window_id": numbers, "k": k or ["a"] * len(numbers)})
+
+
+# Hours of days of Berlin: 48 numbers each, and 24 windows; on day 20541, 2026-03-29, there are 23.
+HOURS = {
+    "unit": "day",
+    "zone": "Europe/Berlin",
+    "origin_us": 0,
+    "slide_us": 3_600_000_000,
+    "numbers": 48,
+}
+DAYS = [[day * 48 + hour for hour in range(24)] for day in (20540, 20541, 20542)]
+DAYS[1].pop()
+ALL = [hour for day in DAYS for hour in day]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        (ALL, (True, "0 of 71 windows missing")),
+        (ALL[5:-5], (True, "0 of 61 windows missing")),
+        ([*DAYS[0], *DAYS[1][1:]], (False, f"1 of 47 windows missing, as ({DAYS[1][0]},)")),
+        ([*DAYS[0][:-1], *DAYS[1]], (False, f"1 of 47 windows missing, as ({DAYS[0][-1]},)")),
+        ([*DAYS[0], *DAYS[2]], (False, "23 of 71 windows missing")),
+    ],
+)
+def test_numbers_that_a_local_day_leaves_over_are_not_missing(
+    found: Any, numbers: list[int], expected: tuple[bool, str]
+) -> None:
+    met, text = found(numbered(*numbers), made(COMPLETE, periods=HOURS))
+    assert (met, text[: len(expected[1])]) == expected
+
+
+def test_a_pipeline_says_how_its_windows_are_numbered() -> None:
+    for zone, numbers in (("ZONE Europe/Berlin", HOURS), ("", None)):
+        window = f"RANGE CUMULATE 1 day SLIDE 1 hour WATTR ts {zone}"
+        text = f"""
+name: p
+source: {{topic: s, partitions: 1, format: json, event_time: {{field: ts, unit: us}}, fields: {{}},
+  disorder: ordered}}
+queries: {{w: {{window: {window}, aggregates: {{n: count}}}}}}
+"""
+        (query,) = parse_pipeline(text).flows
+        assert periods_of(query) == numbers
 
 
 @pytest.mark.parametrize(

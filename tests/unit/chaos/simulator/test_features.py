@@ -112,6 +112,9 @@ REFUSED_JOINS = {
     "a join has no windows to count": [("name: j", "name: j\nretention: {windows: 2}")],
     "a join has no windows and no aggregates": [("name: j", "name: j\naccumulation: discarding")],
     "a join stands instead of queries": [("name: j", f"name: j\n{PIPELINE[8:]}")],
+    "its partner is the newest": [
+        ("equal: [g]", "equal: [g]\n  kind: asof\n  within: 1 s\n  where: [left.g = 'a']")
+    ],
 }
 REFUSED_POLICY_JOINS = {
     "a join over policy windows takes no late records": [

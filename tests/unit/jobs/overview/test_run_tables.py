@@ -33,7 +33,12 @@ queries:
   r: {window: RANGE 20 s SLIDE 20 s WATTR ts, aggregates: {n: count}}
 """
 UPDATE = parse_pipeline(TEXT.replace("LATE", "update, every: 20 s") + "retention: 30 s\n")
-DROP = parse_pipeline(TEXT.replace("LATE", "drop"))
+FILTERING = (
+    "fields: {k: string}, where: $offset mod 7 <> 3,\n"
+    "  rules: [{name: soon, check: $offset > 9, on_fail: warn}]"
+)
+DROP = parse_pipeline(TEXT.replace("LATE", "drop").replace("fields: {k: string}", FILTERING))
+FATES = ("filtered", "warned:soon")
 QUERIES = ("q", "r")
 
 
@@ -71,7 +76,7 @@ class Job:
 def looked(folder: Path, run: str, known: Path | None) -> dict[str, Any]:
     """What an overview reads, with a folder for what is known or without."""
     found = cache.Cache(tables=str(folder)) if known is None else cache.load(known, folder)
-    tables = Tables(folder, run, found)
+    tables = Tables(folder, run, found, fates=FATES)
     found_rows = tables.results(QUERIES)
     shown = {"q": found_rows, "lanes": tables.lanes(), "dead": tables.dead()}
     assert tables.problems == []
@@ -121,6 +126,8 @@ def check(found: dict[str, Any], folder: Path, run: str) -> None:
         last = max(row["batch_id"] for row in own)
         assert lane["read"] == sum(row["read"] for row in own if row["query"] == "q")
         assert lane["dropped"] == sum(row["dropped"] for row in own)
+        of_one = [row for row in own if row["query"] == "q"]
+        assert lane["fates"] == {name: sum(row.get(name, 0) for row in of_one) for name in FATES}
         assert lane["heard"] == max((r["batch_id"] for r in own if r["read"]), default=-1)
         (progress,) = {row["progress_us"] for row in own if row["batch_id"] == last}
         assert lane["progress_us"] == progress
@@ -227,7 +234,7 @@ def test_a_driver_keeps_up_what_overviews_count(tmp_path: Path) -> None:
     now_s = [100.0]
     job, updater = (
         Job(UPDATE, folder, "r1"),
-        Updater(known, known / "checkpoint", folder, "r1", QUERIES, clock=lambda: now_s[0]),
+        Updater(known, known / "checkpoint", folder, "r1", QUERIES, FATES, clock=lambda: now_s[0]),
     )
     job.step(3)
     updater.update_if_due()
@@ -251,10 +258,10 @@ def test_a_driver_reads_nothing_large(tmp_path: Path) -> None:
     known.mkdir()
     job = Job(UPDATE, folder, "r1")
     job.step(2)
-    Updater(known, known / "checkpoint", folder, "r1", QUERIES).update()
+    Updater(known, known / "checkpoint", folder, "r1", QUERIES, FATES).update()
     before = cache.load(known, folder)
     job.step(2)
-    Updater(known, known / "checkpoint", folder, "r1", QUERIES, bytes_max=10).update()
+    Updater(known, known / "checkpoint", folder, "r1", QUERIES, FATES, bytes_max=10).update()
     after = cache.load(known, folder)
     assert (after.lanes, after.seen["metrics"]) == (before.lanes, before.seen["metrics"])
     assert timeless(looked(folder, "r1", known)) == timeless(looked(folder, "r1", None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,12 +13,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kafka import TopicPartition
 from typer.testing import CliRunner
 
 from chaos.readers.envelope import read_line
 from chaos.readers.log import read_events
+from jobs.brokers.producing import Signer
 from jobs.brokers.topics import TopicError
-from jobs.tools.heartbeat import HeartbeatError, PartitionFacts, beats, delays_of
+from jobs.tools.heartbeat import (
+    HeartbeatError,
+    PartitionFacts,
+    Watch,
+    beats,
+    delays_of,
+    messages_of,
+)
 from jobs.tools.punctuate import PunctuateError, punctuated, punctuations, step_of, tightest_bounds
 from jobs.tools.recording import Event, event_line, record
 from jobs.tools.send_events import _check_held
@@ -25,6 +35,7 @@ from slackwater.main import app
 from tests.strategies import Case, cases, entry, interleavings
 from windowing.engine.reading.objects import BadValue, parse_object
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.metadata import Metadata
 from windowing.model.progress import Delays
 from windowing.semantics import evaluate
 from windowing.semantics.arrivals import follow
@@ -154,7 +165,8 @@ def test_each_multiple_stands_right_behind_the_last_record_below_it(data: st.Dat
         if "control" not in event or event["control"] == {"end": True}
     ]
     every = data.draw(st.sampled_from([1, 3, 10])) * step_of(pipeline)
-    written = list(punctuated(log, punctuations(pipeline, record(pipeline, log), every), "s"))
+    stops = punctuations(pipeline, record(pipeline, log), every)
+    written = list(punctuated(pipeline.source, log, stops))
     assert [e.value for e in written if e.control is None] == [
         e.value for e in log if e.control is None
     ]
@@ -245,7 +257,7 @@ queries: {q: {window: RANGE 7 us SLIDE 7 us WATTR ts, group_by: [k], aggregates:
         for offset, (ts, append_us) in enumerate([(1, 1), (50, 60), (99, 99)])
     ]
     stops = punctuations(pipeline, record(pipeline, log), 7, "k")
-    written = list(punctuated(log, stops, "s", [0]))
+    written = list(punctuated(pipeline.source, log, stops, [0]))
     bounds = [json.loads(one.control)["bound"] for one in written[:-1] if one.control is not None]
     assert bounds == [21, 80, 100]
     assert not evaluate(pipeline, written).dead
@@ -279,7 +291,7 @@ def test_the_example_of_the_rule() -> None:
     spec = pipeline()
     seen = PartitionFacts({0: 5_000_000, 1: 29_000_000}, {1: 100}, set())
     found = beats(spec, delays_of(spec, None), seen, now_us=200, silent_us=100, by_clock=False)
-    assert [(beat.partition, beat.silent_us) for beat in found] == [(0, None), (2, None)]
+    assert [(beat.lane, beat.silent_us) for beat in found] == [(0, None), (2, None)]
     assert found[0].bound_us == 23_500_000
     assert json.loads(found[0].control) == {"seen": {"s/0": 5_000_000, "s/1": 29_000_000}}
 
@@ -300,7 +312,7 @@ def test_a_bound_is_what_the_definition_concludes(
     )
     assert len(found) == (3 if newest or by_clock else 0)
     for beat in found:
-        lane = Lane(spec.source.lane(beat.partition), spec.source.disorder)
+        lane = Lane(spec.source.lane(beat.lane), spec.source.disorder)
         lane.control(read_control(beat.control.encode()))
         assert lane.progress == beat.bound_us
 
@@ -309,7 +321,56 @@ def test_silence_is_longer_than_stated_and_ended_lanes_are_left_alone() -> None:
     spec = pipeline()
     seen = PartitionFacts({0: 1, 1: 1, 2: 1}, {0: 899, 1: 900, 2: 0}, {2})
     found = beats(spec, delays_of(spec, None), seen, now_us=1000, silent_us=100)
-    assert [beat.partition for beat in found] == [0]
+    assert [beat.lane for beat in found] == [0]
+
+
+TOPICS = HEARTBEATS.replace("topic: {topic}\n  partitions: 3", "topics: {{z: 1, a: 2}}").replace(
+    "fields: {{}}", 'fields: {{}}\n  derive: {{own: "coalesce($key, $topic)"}}'
+)
+
+
+def test_heartbeats_of_several_topics_go_to_their_own() -> None:
+    disorder = BEATING.format(topic="a").replace("a/2", "z/0")
+    spec = parse_pipeline(TOPICS.format(disorder=disorder))
+    consumer = SimpleNamespace(
+        assign=lambda _: None,
+        seek=lambda *_: None,
+        beginning_offsets=lambda lanes: dict.fromkeys(lanes, 0),
+        end_offsets=lambda lanes: {lane: int(lane.topic == "a") for lane in lanes},
+        position=lambda lane: int(TopicPartition(*lane) not in consumer.held),
+        poll=lambda timeout_ms: dict([consumer.held.popitem()]),
+        held={
+            TopicPartition("a", at): [kafka_record(at, value)]
+            for at, value in enumerate([b'{"ts": 29000000}', b"broken"])
+        },
+    )
+    watch = Watch(spec, consumer)
+    assert watch.seen == PartitionFacts({1: 29_000_000}, {1: 7_000}, set())
+    found = beats(spec, delays_of(spec, None), watch.seen, now_us=7_001, silent_us=5)
+    assert [spec.source.lane(beat.lane) for beat in found] == ["z/0", "a/1"]
+    sent = messages_of(found, spec.source, Signer(spec.source.control))
+    assert {topic: [one[0] for one in own] for topic, own in sent.items()} == {"z": [0], "a": [1]}
+
+
+def kafka_record(partition: int, value: bytes) -> SimpleNamespace:
+    metadata = {"key": None, "headers": [], "timestamp": 7, "timestamp_type": 0}
+    return SimpleNamespace(partition=partition, offset=0, value=value, **metadata)
+
+
+def test_punctuation_of_several_topics_keeps_what_records_have() -> None:
+    spec = parse_pipeline(TOPICS.format(disorder="punctuation"))
+    log = [
+        Event(topic, at, offset, f'{{"ts":{ts}}}'.encode(), None, None, Metadata(b"k", 5))
+        for topic, at, offset, ts in (("a", 1, 0, 1), ("z", 0, 0, 2), ("a", 1, 1, 12_000_000))
+    ]
+    stops = punctuations(spec, record(spec, log), 10_000_000)
+    written = list(punctuated(spec.source, log, stops, range(3)))
+    assert [one for one in written if one.control is None] == [
+        replace(one, offset=offset) for one, offset in zip(log, (0, 0, 2), strict=True)
+    ]
+    added = [f"{one.source}/{one.partition} {one.offset}" for one in written if one.control]
+    assert added == ["a/1 1", "z/0 1", "a/1 3", "z/0 2", "a/0 0", "a/1 4"]
+    assert not evaluate(spec, written).dead
 
 
 def test_delays_are_stated_once() -> None:

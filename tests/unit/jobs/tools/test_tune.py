@@ -117,6 +117,11 @@ def test_costs_are_those_of_the_definition(kind: str, data: st.DataObject) -> No
             st.integers(0, 6).map(SlackRows),
         )
     )
+    agrees(pipeline, log, scale, disorder)
+
+
+def agrees(pipeline: Pipeline, log: list[Entry], scale: Scale, disorder: Disorder) -> None:
+    """Compare the cost of a setting with what the definition says."""
     cost = scale.cost(disorder)
     late, rows = defined(pipeline, log, disorder)
     _, truth = defined(pipeline, log, Punctuation())
@@ -180,12 +185,61 @@ def test_rows_that_count_as_they_arrive_leave_nothing_to_weigh() -> None:
         Scale(pipeline, log, "event")
 
 
-def test_records_that_no_window_sees_are_not_weighed() -> None:
-    text = (DATA / "tumbling" / "pipeline.yml").read_text()
-    pipeline = parse_pipeline(text.replace("  disorder:", "  where: n > 0\n  disorder:"))
-    log = record(pipeline, read_events(DATA / "tumbling" / "events.jsonl"))
-    with pytest.raises(TuneError, match="filtered or duplicates cannot be weighed"):
-        Scale(pipeline, log, "event")
+WITHHELD = """\
+name: withheld
+source:
+  topic: s
+  partitions: 2
+  format: json
+  event_time: {field: ts, unit: us}
+  fields: {id: "int?", v: int}
+  disorder: ordered
+  where: v <> 3
+  duplicates: {by: [id], within: 4 us}
+queries:
+  q: {window: WINDOW, aggregates: {n: count}}
+"""
+_WINDOWS = (
+    *("RANGE 5 us SLIDE 5 us WATTR ts", "RANGE 6 us SLIDE 2 us WATTR ts"),
+    *("SESSION 2 us WATTR ts", "RANGE LANDMARK SLIDE 5 us WATTR ts"),
+)
+
+
+@settings(max_examples=30)
+@given(
+    window=st.sampled_from(_WINDOWS),
+    records=st.lists(
+        st.tuples(
+            *(st.integers(0, 1), st.integers(0, 16)),
+            *(st.sampled_from([1, 1, 1, 2, None]), st.sampled_from([0, 0, 0, 3])),
+        ),
+        max_size=14,
+    ),
+    disorder=st.integers(0, 15).map(Slack) | st.integers(0, 6).map(SlackRows),
+    target=st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 3)]),
+)
+def test_records_that_no_window_sees_move_progress_and_are_in_no_row(
+    window: str, records: list, disorder: Disorder, target: Fraction
+) -> None:
+    """Which are duplicates goes by progress: a slack decides that, too."""
+    pipeline = parse_pipeline(WITHHELD.replace("WINDOW", window))
+    log = []
+    for offset, (lane, ts, name, v) in enumerate(records):
+        value = {"ts": ts, "id": name, "v": v}
+        log.append(entry({"source": "s", "partition": lane, "offset": offset, "value": value}))
+    for lane in (0, 1):
+        end = {"source": "s", "partition": lane, "offset": len(records)}
+        log.append(entry({**end, "control": {"end": True}}))
+    if all(v == 3 for *_, v in records):
+        with pytest.raises(TuneError, match="holds"):
+            Scale(pipeline, record(pipeline, log), "event")
+        return
+    scale = Scale(pipeline, record(pipeline, log), "event")
+    agrees(pipeline, log, scale, disorder)
+    for chosen, least in ((Slack, scale.least_time(target)), (SlackRows, scale.least_rows(target))):
+        allowed = target * scale.records
+        assert defined(pipeline, log, chosen(least))[0] <= allowed
+        assert least == 0 or defined(pipeline, log, chosen(least - 1))[0] > allowed
 
 
 def test_operators_have_no_windows_to_weigh() -> None:

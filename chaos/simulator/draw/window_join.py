@@ -1,0 +1,64 @@
+"""Draw window joins, and what rows of any join compute, from the document of a join by distance."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Final
+
+from chaos.simulator.draw.clock import Clock
+from chaos.simulator.draw.expressions import KINDS, draw_expression
+from chaos.simulator.draw.windows import draw_window
+from windowing.model.types import parse_field_type
+
+_OUTER: Final = {"inner": None, "left": "left", "right": "right", "full": "full"}
+_SHARE: Final = 0.35
+"""How many of the joins by distance are drawn again as window joins."""
+_NEAR: Final = 0.6
+"""How often most records of a window are partners."""
+_COMPUTED: Final = (
+    *("right.at - left.ts", "left.ts", "coalesce(left.v, right.w)", "left.v div right.w"),
+    *("right.w mod left.h", "CASE WHEN left.v > 0 THEN right.w div left.h END", "left.v + right.w"),
+    *("substr(right.s, coalesce(left.h, 1), 1)", "right.at > left.ts OR left.v div 0 = 1"),
+)
+
+
+def draw_window_join(document: dict[str, Any], clock: Clock, *, always: bool) -> dict[str, Any]:
+    """Return a join by distance as a window join, sometimes or always, or as it is.
+
+    What is drawn depends on the document alone, so that all other draws are as without it.
+    """
+    rng = random.Random(f"window join {document!r}")
+    join = dict(document["join"])
+    if join["kind"] not in _OUTER or "operator" in join or (not always and rng.random() >= _SHARE):
+        return document
+    for side in ("left", "right"):
+        join[side] = {name: part for name, part in join[side].items() if name != "window"}
+    outer = _OUTER[join["kind"]]
+    window = draw_window(rng, "sliding", clock, number=False, wide=True, lanes=1)
+    if rng.random() < 0.7:
+        window = window.replace(" WATTR ts", "")
+    join |= {"kind": "window", "window": window, **({} if outer is None else {"outer": outer})}
+    if rng.random() < _NEAR:
+        join["equal"] = rng.choice([[], ["g"], ["g"]])
+    document = {**document, "join": join}
+    if document["late"]["policy"] == "update" and rng.random() < 0.3:
+        document["retention"] = {"windows": rng.choice([1, 2, 5])}
+    return document
+
+
+def with_shown(join: dict[str, Any]) -> dict[str, Any]:
+    """Return a join, at times with rows that compute something of both records."""
+    rng = random.Random(f"shown {join!r}")
+    if rng.random() < 0.5:
+        return join
+    shown = dict(join["select"])
+    for place in range(rng.choice([1, 1, 2])):
+        shown[f"e{place}"] = rng.choice(_COMPUTED)
+    if rng.random() < 0.3:
+        types = {
+            f"{side}.{name}": parse_field_type(text)
+            for side in ("left", "right")
+            for name, text in join[side]["source"]["fields"].items()
+        }
+        shown["any"] = draw_expression(rng, types, rng.choice(KINDS), depth=2)
+    return {**join, "select": shown}
