@@ -43,7 +43,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
         *("sliding", "tumbling", "landmark", "rows", "landmark rows", "ranked rows"),
         *("landmark ranked rows", "by tuple", "by n", "by rank", "session", "session of rows"),
         *("inner join", "left join", "right join", "full join", "join over policy windows"),
-        *("operators", "cumulate", "calendar", "as-of join", "window join"),
+        *("operators", "cumulate", "cumulate local", "calendar", "as-of join", "window join"),
     ),
     "axis": ("time", "number"),
     "generator": (
@@ -173,7 +173,7 @@ def _row_class(window: Window) -> str:
 _CLASSES: Final[Mapping[str, Callable[[Window], str]]] = {
     "sliding": lambda window: "tumbling" if window.range_ == window.slide else "sliding",
     "landmark": lambda _: "landmark",
-    "cumulate": lambda _: "cumulate",
+    "cumulate": lambda window: "cumulate" if window.traits.on_grid else "cumulate local",
     "calendar": lambda _: "calendar",
     "tuple": _row_class,
     "slide by tuple": lambda _: "by tuple",

@@ -132,6 +132,21 @@ class CumulatingCalendar(Periodic):
         """Return which values lie before the first period."""
         return values < self._least
 
+    def after(self, windows: Ints, count: int) -> Ints:
+        """Return the window that comes `count` windows after each; numbers of none do not count.
+
+        The next one is the first that has not ended when a window ends.
+        """
+        for _ in range(count):
+            windows = self.open_from(self.ends(windows))
+        return windows
+
+    def exist(self, windows: Ints) -> Flags:
+        """Return which numbers are of windows, which begin before their period ends."""
+        period, step = np.divmod(windows, self.steps)
+        length = self.spans.begins(period + 1) - self.spans.begins(period)
+        return (windows >= 0) & (step * self.slide < length)
+
     def periods(self, windows: Ints) -> Ints:
         """Return the span that each window cumulates."""
         return windows // self.steps

@@ -49,6 +49,17 @@ class CumulateDefinition(ByValueDefinition):
         number = period * self._numbers
         return range(number + (value - start) // slide, number + last + 1)
 
+    def next(self, wid: int) -> int:
+        """Return the number of the window behind another one, in its period or a later one."""
+        period, step = divmod(wid, self._numbers)
+        start, end = self._period(period)
+        if start + (step + 1) * self.query.window.slide < end:
+            return wid + 1
+        period += 1
+        while self._is_empty(period):
+            period += 1
+        return period * self._numbers
+
     def outside(self, value: int) -> OutsideReason | None:
         """Return why a value lies in no window; None: it lies in some."""
         return "before_origin" if self._period_of(value) < 0 else None
@@ -74,6 +85,11 @@ class CumulateDefinition(ByValueDefinition):
         if self._calendar is None:
             return (value - self.query.window.origin) // self._length
         return number_of(self._calendar, value)
+
+    def _is_empty(self, period: int) -> bool:
+        """Return whether the zone's clocks skip a whole period."""
+        start, end = self._period(period)
+        return start == end
 
     def _period(self, period: int) -> tuple[int, int]:
         """Return start and end of a period."""
