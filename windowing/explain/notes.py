@@ -256,7 +256,7 @@ def _of_letters(dead: Sequence[DeadGroup], read: int, source: Source) -> str | N
     most = max(dead, key=lambda group: group.letters)
     about = " ".join(part for part in (most.field, most.value) if part is not None)
     rule = "" if most.rule is None else f" (right: {most.rule})"
-    do = way_out(most.reason, most.field, most.value, source)
+    do = way_out(most.reason, most.field, most.value, source, rule=most.rule)
     return (
         f"{_share(letters, read)} {'is a dead letter' if letters == 1 else 'are dead letters'}, "
         f"{most.letters:,} by {most.reason}"

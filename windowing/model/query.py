@@ -247,11 +247,11 @@ class Query(StreamFlow, MostFlows):
             ValueError: it does not fit them.
             UserAggregateError: a class cannot be used.
         """
-        if self.having is None:
+        if (having := self.having) is None:
             return {}
-        known = [one for one in self.aggregates if one.user is None or self.having.uses([one.name])]
+        known = [one for one in self.aggregates if one.user is None or having.uses([one.name])]
         values = {one.name: value_type(one, fields) for one in known}
-        return self.having.types(self.key_types(fields), values)
+        return having.types(self.key_types(fields), values)
 
     def without_values(self) -> Query:
         """Return the query without its aggregates."""
@@ -260,13 +260,9 @@ class Query(StreamFlow, MostFlows):
     @property
     def marks(self) -> tuple[str, ...]:
         """The extra columns of its tables, which only some rows fill."""
-        retracting, merging = self.accumulation == "retracting", self.window.traits.merging
-        withdraws = self.having is not None and not retracting
-        return (
-            *(["op"] if retracting else []),
-            *(["tombstone"] if withdraws else []),
-            *(["absorbed_by"] if merging else []),
-        )
+        retracts, judged = self.accumulation == "retracting", self.having is not None
+        withdraws = ["op"] if retracts else ["tombstone"] if judged else []
+        return (*withdraws, *(["absorbed_by"] if self.window.traits.merging else []))
 
 
 class JoinQuery(JoinFlow, MostFlows):
