@@ -11,7 +11,6 @@ import pytest
 from chaos.quality.batches import RunLines, RunTables
 from chaos.quality.block import read_block
 from chaos.quality.evidence import _defined_windows
-from chaos.quality.expectations.revisions import ExpectRevisionsToRiseWithoutHoles
 from chaos.readers.delta import read_tables
 from chaos.readers.output import output_of
 from chaos.readers.table import TableColumns
@@ -61,21 +60,6 @@ def test_tables_have_what_was_sent_and_judges_see_what_still_stands(
     assert {*zip(*names.to_pydict().values(), strict=True)} == standing
     newest = latest(pl.read_delta(str(tmp_path / "q")), flow)
     assert {*zip(newest["window_id"], newest["k"], strict=True)} == standing
-
-
-def test_revisions_of_a_query_with_having_may_have_holes(tmp_path: Path) -> None:
-    spec = pipeline({"having": "n IN (1, 3)"}, **UPDATE)
-    written(spec, tmp_path)
-    (flow,) = spec.of(Query)
-    rows = RunTables(TableColumns(spec, tmp_path, "r1")).rows(flow)
-    rows = rows[rows["k"] == "c"]
-    holed = rows.assign(
-        revision=[0, 2, *[0] * (len(rows) - 2)], window_id=[1, 1, *rows["window_id"][2:]]
-    )
-    holed["pane"] = ["late" if revision else "full" for revision in holed["revision"]]
-    judge = ExpectRevisionsToRiseWithoutHoles.measure
-    assert judge(holed, ["window_id", "k"], with_holes=False)["holes_count"] == 1
-    assert judge(holed, ["window_id", "k"], with_holes=True)["holes_count"] == 0
 
 
 def test_a_window_that_having_leaves_out_is_not_missing() -> None:
