@@ -43,7 +43,7 @@ FEATURES: Final[dict[str, tuple[str, ...]]] = {
         *("sliding", "tumbling", "landmark", "rows", "landmark rows", "ranked rows"),
         *("landmark ranked rows", "by tuple", "by n", "by rank", "session", "session of rows"),
         *("inner join", "left join", "right join", "full join", "join over policy windows"),
-        *("operators", "cumulate", "calendar", "as-of join", "window join"),
+        *("operators", "cumulate", "cumulate local", "calendar", "as-of join", "window join"),
     ),
     "axis": ("time", "number"),
     "generator": (
@@ -173,7 +173,7 @@ def _row_class(window: Window) -> str:
 _CLASSES: Final[Mapping[str, Callable[[Window], str]]] = {
     "sliding": lambda window: "tumbling" if window.range_ == window.slide else "sliding",
     "landmark": lambda _: "landmark",
-    "cumulate": lambda _: "cumulate",
+    "cumulate": lambda window: "cumulate" if window.traits.on_grid else "cumulate local",
     "calendar": lambda _: "calendar",
     "tuple": _row_class,
     "slide by tuple": lambda _: "by tuple",
@@ -222,26 +222,14 @@ def _retention(pipeline: Pipeline, query: Flow) -> Iterator[str]:
 
 def _join(_: Source, join: JoinQuery) -> Iterator[Feature]:
     policies = isinstance(join, PolicyJoinQuery)
-    yield "class", "join over policy windows" if policies else f"{join.kind} join"
-    yield from (("generator", _generator(part.disorder)) for part in join.sources)
-    if join.on:
-        yield "join", "equal"
-    if join.where:
-        yield "join", "where"
+    yield from _joined("join over policy windows" if policies else f"{join.kind} join", join)
     windows = sum(window is not None for window in (join.left, join.right))
     if windows:
         yield "join", "a window on one side" if windows == 1 else "windows on both sides"
 
 
-def _asof(_: Source, join: AsofQuery) -> Iterator[Feature]:
-    yield "class", "as-of join"
-    yield from (("generator", _generator(part.disorder)) for part in join.sources)
-    if join.on:
-        yield "join", "equal"
-
-
-def _window_join(_: Source, join: WindowJoinQuery) -> Iterator[Feature]:
-    yield "class", "window join"
+def _joined(kind: str, join: JoinQuery) -> Iterator[Feature]:
+    yield "class", kind
     yield from (("generator", _generator(part.disorder)) for part in join.sources)
     if join.on:
         yield "join", "equal"
@@ -353,7 +341,7 @@ def _refused(case: Case, pipeline: Pipeline) -> Iterator[Feature]:
 _OF_KIND: Final[Mapping[str, Callable[[Source, Any], Iterator[Feature]]]] = {
     Query.flow_kind: _query,
     JoinQuery.flow_kind: _join,
-    AsofQuery.flow_kind: _asof,
-    WindowJoinQuery.flow_kind: _window_join,
+    AsofQuery.flow_kind: lambda _, join: _joined("as-of join", join),
+    WindowJoinQuery.flow_kind: lambda _, join: _joined("window join", join),
     OperatorQuery.flow_kind: _operators,
 }
