@@ -14,7 +14,7 @@ from chaos.planted_bugs.planted import planted
 from chaos.simulator.platform.job import SimulatedJob
 from windowing.engine.changes import Claim, Judgement, _is_late, _settled, judged
 from windowing.engine.progress.reached import LaneProgress
-from windowing.engine.wids import NOTHING_YET
+from windowing.engine.wids import NOTHING_YET, Numbering
 from windowing.engine.windows.active import ActiveLanes
 from windowing.model.control import WINDOWS_MAX
 from windowing.model.file.allowed import _permits
@@ -192,11 +192,11 @@ def at_the_first(
 )
 class HastyActiveLanes(ActiveLanes):
     @classmethod
-    def of(cls, window: Window, source: Source) -> Self | None:
+    def of(cls, window: Window, source: Source, numbers: Numbering | None = None) -> Self | None:
         if window.active is not None:
             one_end = replace(window.active, later=())
             window = with_activity(window, one_end, timed=True)
-        return super().of(window, source)
+        return super().of(window, source, numbers)
 
 
 # A lane that takes queries with their own limits of entries. How one gets it: the limit is

@@ -22,6 +22,7 @@ from windowing.model.paths import parse_path
 from windowing.model.query import Flow, JoinQuery
 from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.by_record import SlideByN, SlideByRank, SlideByTuple
+from windowing.model.windows.calendar import CalendarWindow
 from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.policy import PartitionEviction, Policy
@@ -94,6 +95,7 @@ class with_windows:  # noqa: N801 - reads as the functions below do
 
 sliding = with_windows(Sliding)
 landmark = with_windows(Landmark)
+calendar = with_windows(CalendarWindow)
 cumulate = with_windows(Cumulate)
 by_tuple = with_windows(SlideByTuple)
 by_n = with_windows(SlideByN)

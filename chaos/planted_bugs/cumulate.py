@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -14,10 +16,18 @@ from chaos.simulator.draw.wish import Wish
 from windowing.engine.columns import FIRST_WINDOW, LAST_WINDOW, WINDOW_ID
 from windowing.engine.progress.reached import Progress, per_row
 from windowing.engine.wids import Flags, Ints
-from windowing.engine.windows.cumulate import CumulateShardPart, CumulatingGrid
+from windowing.engine.windows.cumulate import (
+    CumulateShardPart,
+    CumulatingCalendar,
+    CumulatingGrid,
+    Periodic,
+    numbering_of,
+)
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.sliding_lane import PARTIALS, Frontier, SlidingLanePart, Span
+from windowing.model.calendar import DAY_US
 from windowing.model.file.pipeline import Pipeline, Query
+from windowing.model.windows.cumulate import Cumulate
 
 _WISH = Wish(classes=("cumulate",), number=False)
 
@@ -120,3 +130,45 @@ class LateListingShardPart(CumulateShardPart):
         newest = pl.col(FIRST_WINDOW).max()
         first = newest.over([*unit, LAST_WINDOW])
         return super()._listed(partials.with_columns(first.alias(FIRST_WINDOW)), unit)
+
+
+def local(_: Pipeline, query: Query) -> bool:
+    return not query.window.traits.on_grid
+
+
+planted_in_local_periods = partial(
+    planted, shows_in=some_query(cumulate, local), wish=Wish(classes=("cumulate local",))
+)
+
+
+# Local days that always have 24 hours. How one gets it: a period's end is its begin and its length.
+@planted_in_local_periods("cumulate_local_day_of_24_hours", "deterministic")
+class NominalCalendar(CumulatingCalendar):
+    def _around(self, instants: Ints) -> tuple[Ints, Ints, Ints]:
+        period, begin, _ = super()._around(instants)
+        return period, begin, begin + self.spans.calendar.mean_us
+
+
+# The last window of a period that reaches into the next one. How one gets it: every window is a
+# slide longer than the one before it, the last one, too.
+@planted_in_local_periods(
+    "cumulate_last_window_whole",
+    "deterministic, closing",
+    at="windowing.engine.windows.cumulate:CumulatingCalendar.ends",
+)
+def unclipped_ends(numbering: CumulatingCalendar, windows: Ints) -> Ints:
+    period, step = np.divmod(windows, numbering.steps)
+    return numbering.spans.begins(period) + (step + 1) * numbering.slide
+
+
+# Numbers that repeat, as a day of 25 hours has more windows than numbers. How one gets it: a period
+# has as many numbers as it usually has windows.
+@planted_in_local_periods(
+    "cumulate_numbers_of_usual_days",
+    "deterministic",
+    at="windowing.engine.windows.classes:numbering_of",
+)
+def usual_numbering(window: Cumulate) -> Periodic:
+    numbering = numbering_of(window)
+    usual = -(-(window.range_ - DAY_US) // window.slide)
+    return replace(cast("CumulatingCalendar", numbering), steps=usual)

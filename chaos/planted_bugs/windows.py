@@ -18,7 +18,7 @@ from windowing.engine.progress.reached import LaneProgress, Progress, per_row
 from windowing.engine.shard import Emission, Shard
 from windowing.engine.storage.state import StateStore
 from windowing.engine.storage.tables import ShardState
-from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, grid
+from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, Numbering, grid
 from windowing.engine.windows.active import ActiveWindows, _last
 from windowing.engine.windows.part import Scan, Tables
 from windowing.engine.windows.sliding import LandmarkShardPart, SlidingShardPart
@@ -137,12 +137,12 @@ def joins(_: Pipeline, query: Query) -> bool:
 )
 class HastyActiveWindows(ActiveWindows):
     @classmethod
-    def of(cls, window: Window) -> Self | None:
-        found, active = super().of(window), window.active
+    def of(cls, window: Window, numbers: Numbering | None = None) -> Self | None:
+        found, active = super().of(window, numbers), window.active
         if found is None or active is None or active.begins_us is None:
             return found
-        numbers = grid(window)
-        first = (active.begins_us - numbers.origin) // numbers.slide
+        numbers = numbers or grid(window)
+        first = int(numbers.open_from(np.array([active.begins_us]))[0])
         return cls(min(first, found.first), found.last, found.begins)
 
 
@@ -190,8 +190,10 @@ def leaves(_: Pipeline, query: Query) -> bool:
     at="windowing.engine.windows.active:_last",
     shows_in=some_query(leaves),
 )
-def last_that_begins(numbers: Grid, until_us: int) -> int:
-    more = 1 if numbers.range_ is None else -(-numbers.range_ // numbers.slide)
+def last_that_begins(numbers: Numbering, until_us: int) -> int:
+    more = 1
+    if isinstance(numbers, Grid) and numbers.range_ is not None:
+        more = -(-numbers.range_ // numbers.slide)
     return _last(numbers, until_us) + more
 
 

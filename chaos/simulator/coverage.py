@@ -27,6 +27,7 @@ _BY_RECORDS = ("inner join", "left join", "right join", "full join", _BY_POLICIE
 _JOINS = (*_BY_RECORDS, _IN_WINDOWS)
 _IN_LOG_ORDER = ("rows", "landmark rows", "session of rows")
 _RANKED = ("ranked rows", "landmark ranked rows")
+_LOCAL = ("calendar", "cumulate local")
 _AT_RECORDS = ("by tuple", "by n", "by rank")
 _KEYED = ("ordered per key", "punctuation per key")
 _WINDOWS = tuple(name for name in FEATURES["class"] if name not in (*_JOINS, "operators"))
@@ -98,7 +99,7 @@ ILLEGAL: Final = (
         "E_LATE_UPDATE: a late record would renumber every row",
     ),
     Illegal(_OF_ROWS, ("axis", ("number",)), "windows of rows lie over no attribute"),
-    Illegal(("class", ("calendar",)), ("axis", ("number",)), "E_ZONE: a number has no local time"),
+    Illegal(("class", _LOCAL), ("axis", ("number",)), "E_ZONE: a number has no local time"),
     Illegal(
         ("axis", ("number",)),
         ("generator", ("heartbeat", "punctuation", "punctuation per key")),

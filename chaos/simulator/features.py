@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, get_args
 
-from chaos.simulator.case import Case, FailureKind, PlannedBatch, record
-from windowing.engine.tuning import Tuning
+from chaos.simulator.case import Case, FailureKind, record
+from chaos.simulator.run_features import Feature, of_faults, of_log, of_run
 from windowing.model.asof import AsofQuery
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.functions import SIGNATURES
@@ -38,17 +38,12 @@ from windowing.semantics.arrivals import follow
 from windowing.semantics.values import ValueReader
 from windowing.semantics.view import lanes_of
 
-Feature = tuple[str, str]
-"""The subject of a feature, and its value."""
-
-LONG_RECORDS, LONG_BATCHES = 100, 24
-
 FEATURES: Final[dict[str, tuple[str, ...]]] = {
     "class": (
         *("sliding", "tumbling", "landmark", "rows", "landmark rows", "ranked rows"),
         *("landmark ranked rows", "by tuple", "by n", "by rank", "session", "session of rows"),
         *("inner join", "left join", "right join", "full join", "join over policy windows"),
-        *("operators", "cumulate", "calendar", "as-of join", "window join"),
+        *("operators", "cumulate", "cumulate local", "calendar", "as-of join", "window join"),
     ),
     "axis": ("time", "number"),
     "generator": (
@@ -118,8 +113,8 @@ _NUMBER: Final = {feature: number for number, feature in enumerate(ALL)}
 
 def pairs_of(case: Case, pipeline: Pipeline) -> frozenset[int]:
     """Return the numbers of the pairs of features that meet in a case; see `pair_number`."""
-    around = {*_source(pipeline), *_believes(pipeline), *_log(case), *_run(case, pipeline)}
-    around |= {*_faults(case), *_refused(case, pipeline)}
+    around = {*_source(pipeline), *_believes(pipeline), *of_log(case), *of_run(case, pipeline)}
+    around |= {*of_faults(case), *_refused(case, pipeline)}
     pairs: set[int] = set()
     for query in pipeline.flows:
         numbers = sorted(_NUMBER[feature] for feature in around | {*_flow(pipeline, query)})
@@ -178,7 +173,7 @@ def _row_class(window: Window) -> str:
 _CLASSES: Final[Mapping[str, Callable[[Window], str]]] = {
     "sliding": lambda window: "tumbling" if window.range_ == window.slide else "sliding",
     "landmark": lambda _: "landmark",
-    "cumulate": lambda _: "cumulate",
+    "cumulate": lambda window: "cumulate" if window.traits.on_grid else "cumulate local",
     "calendar": lambda _: "calendar",
     "tuple": _row_class,
     "slide by tuple": lambda _: "by tuple",
@@ -227,26 +222,14 @@ def _retention(pipeline: Pipeline, query: Flow) -> Iterator[str]:
 
 def _join(_: Source, join: JoinQuery) -> Iterator[Feature]:
     policies = isinstance(join, PolicyJoinQuery)
-    yield "class", "join over policy windows" if policies else f"{join.kind} join"
-    yield from (("generator", _generator(part.disorder)) for part in join.sources)
-    if join.on:
-        yield "join", "equal"
-    if join.where:
-        yield "join", "where"
+    yield from _joined("join over policy windows" if policies else f"{join.kind} join", join)
     windows = sum(window is not None for window in (join.left, join.right))
     if windows:
         yield "join", "a window on one side" if windows == 1 else "windows on both sides"
 
 
-def _asof(_: Source, join: AsofQuery) -> Iterator[Feature]:
-    yield "class", "as-of join"
-    yield from (("generator", _generator(part.disorder)) for part in join.sources)
-    if join.on:
-        yield "join", "equal"
-
-
-def _window_join(_: Source, join: WindowJoinQuery) -> Iterator[Feature]:
-    yield "class", "window join"
+def _joined(kind: str, join: JoinQuery) -> Iterator[Feature]:
+    yield "class", kind
     yield from (("generator", _generator(part.disorder)) for part in join.sources)
     if join.on:
         yield "join", "equal"
@@ -335,19 +318,6 @@ def _bounded(source: Source) -> bool:
     return time.min_us > -(2**63) or time.max_us < 2**63
 
 
-def _log(case: Case) -> Iterator[Feature]:
-    for lane in case.lanes:
-        for event in lane:
-            control = event.get("control")
-            if not isinstance(control, dict):
-                continue
-            if "bound" in control:
-                yield "control", "bound on" if "on" in control else "bound"
-            yield from (("control", name) for name in ("now", "seen", "end") if name in control)
-    if any("raw" in event for lane in case.lanes for event in lane):
-        yield "log", "bad values"
-
-
 def _believes(pipeline: Pipeline) -> Iterator[Feature]:
     for part in pipeline.source.parts:
         yield "believes", part.control.believe
@@ -368,50 +338,10 @@ def _refused(case: Case, pipeline: Pipeline) -> Iterator[Feature]:
                 yield "refused", str(arrival.content)
 
 
-def _run(case: Case, pipeline: Pipeline) -> Iterator[Feature]:
-    tuning = Tuning(**case.tuning)
-    there = {
-        "several shards": pipeline.shards > 1,
-        "several queries": len(pipeline.flows) > 1,
-        "compaction at once": tuning.compact_after_deltas <= 1,
-        "compaction later": tuning.compact_after_deltas > 1,
-        "rows through the sinks' code": case.tables,
-        "redelivery is an error": case.strict,
-        "fused where it applies": case.fused,
-        "slices shared where possible": tuning.share_from_queries <= len(pipeline.windows),
-        "hundreds of records": case.records >= LONG_RECORDS and len(case.plan) >= LONG_BATCHES,
-    }
-    yield from (("run", name) for name, is_there in there.items() if is_there)
-
-
-def _faults(case: Case) -> Iterator[Feature]:
-    for step in case.plan:
-        yield from (("fault", failure.kind) for failure in step.failures)
-        yield from (("fault", name) for name in _befalls(step))
-
-
-def _befalls(step: PlannedBatch) -> Iterator[str]:
-    there = {
-        "chunks cut": step.pieces > 1,
-        "chunk twice": step.twice > 0,
-        "records again": step.rewind > 0,
-        "other workers": step.workers > 0,
-        "tasks moved": step.move > 0,
-        "commit lost": step.lose_commit,
-        "state damaged": step.damage is not None,
-        "driver plans first": step.rival == "plans first",
-        "driver on the same batch": step.rival == "same batch",
-        "old checkpoint": step.restore > 0,
-        "table lost": step.lose_table is not None,
-        "other shards": step.shards > 0,
-    }
-    return (name for name, is_there in there.items() if is_there)
-
-
 _OF_KIND: Final[Mapping[str, Callable[[Source, Any], Iterator[Feature]]]] = {
     Query.flow_kind: _query,
     JoinQuery.flow_kind: _join,
-    AsofQuery.flow_kind: _asof,
-    WindowJoinQuery.flow_kind: _window_join,
+    AsofQuery.flow_kind: lambda _, join: _joined("as-of join", join),
+    WindowJoinQuery.flow_kind: lambda _, join: _joined("window join", join),
     OperatorQuery.flow_kind: _operators,
 }

@@ -89,7 +89,8 @@ def _axis(rng: random.Random, pipeline: Pipeline, flows: Sequence[Flow], *, long
     for query in flows:
         window = query.extents_in
         if window is not None and window.traits.ends in (Ends.NUMBERED, Ends.CALENDAR):
-            odd = window.traits.ends is Ends.CALENDAR and rng.random() < 0.9
+            local = window.traits.ends is Ends.CALENDAR or window.traits.periodic
+            odd = local and rng.random() < 0.9
             ahead = _first_odd(query, max(least, 0)) - rng.randint(1, 5) if odd else skip
             edges, length, slide = _numbered(query, max(least, 0), max(ahead, 0), many)
         else:
@@ -138,6 +139,12 @@ def _first_odd(query: Flow, least: int) -> int:
     """Return how many windows end before one that has no whole number of days."""
     definition = _by_value(query)
     first = definition.wids(least).start
+    if query.window is not None and query.window.traits.periodic:
+        # Periods, each by its last window; the first days may be before all.
+        held = (definition.wids(least + day * _DAY_US) for day in range(_DAYS_MAX))
+        lasts = [windows[-1] for windows in held if windows]
+        lengths = [(last, *definition.extent(last)) for last in lasts]
+        return next((last - first for last, start, end in lengths if (end - start) % _DAY_US), 0)
     for number in range(_DAYS_MAX):
         start, end = definition.extent(first + number)
         if (end - start) % _DAY_US:

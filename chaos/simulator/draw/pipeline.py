@@ -32,6 +32,7 @@ from chaos.simulator.draw.windows import NUMBER, draw_alike
 from chaos.simulator.draw.wish import (
     AS_THEY_ARRIVE,
     JOINS,
+    LOCAL,
     OPERATORS,
     Wish,
     order_free,
@@ -79,7 +80,7 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 def _of_queries(rng: random.Random, kind: str, wish: Wish) -> dict[str, Any]:
     kinds = _kinds(rng, kind, wish)
-    clock = draw_clock(rng, local="calendar" in kinds)
+    clock = draw_clock(rng, local=not LOCAL.isdisjoint(kinds))
     keyed = _can_be_keyed(kinds) and rng.random() < 0.25
     lanes = _lanes(rng, kinds, keyed=keyed)
     names = [f"{TOPIC}/{lane}" for lane in range(lanes)]
@@ -191,7 +192,7 @@ def _lanes(rng: random.Random, kinds: list[str], *, keyed: bool) -> int:
 
 def _over_a_number(rng: random.Random, kinds: list[str], wish: Wish) -> list[bool]:
     """Draw which queries are over a plain number; at least one if wished and possible."""
-    possible = [kind not in (*_ROWS, OPERATORS, "calendar") for kind in kinds]
+    possible = [kind not in (*_ROWS, OPERATORS, *LOCAL) for kind in kinds]
     wanted = rng.random() < 0.25 if wish.number is None else wish.number
     chosen = [wanted and able and rng.random() < 0.6 for able in possible]
     if wish.number and any(possible) and not any(chosen):

@@ -24,9 +24,9 @@ from chaos.simulator.draw.queries import (
     draw_retention,
 )
 from chaos.simulator.draw.windows import draw_alike, draw_window
-from chaos.simulator.draw.wish import Wish
+from chaos.simulator.draw.wish import LOCAL, Wish
 
-KINDS: Final = ("sliding", "keyed sliding", "landmark", "session", "cumulate", "calendar")
+KINDS: Final = ("sliding", "keyed sliding", "landmark", "session", "cumulate", *sorted(LOCAL))
 """The classes of their windows."""
 
 _QUERIES: Final = (1, 2, 2, 3, 3, 4)
@@ -38,7 +38,7 @@ _PLAIN: Final = 0.75
 
 def draw_usual(rng: random.Random, kind: str, topic: str, wish: Wish) -> dict[str, Any]:
     """Draw the document of a pipeline."""
-    clock, lanes = draw_clock(rng, local=kind == "calendar"), rng.choice([1, 1, 2, 2, 3])
+    clock, lanes = draw_clock(rng, local=kind in LOCAL), rng.choice([1, 1, 2, 2, 3])
     names = [f"{topic}/{lane}" for lane in range(lanes)]
     source: dict[str, Any] = {
         "topic": topic,

@@ -82,6 +82,10 @@ def draw_window(
         f"{rng.choice(_TIMES_OF_DAY)}"
         if kind == "calendar"
         else "",
+        "cumulate local": f"{draw_local_totals(rng)} WATTR ts ZONE {rng.choice(ZONES)}"
+        f"{rng.choice(_TIMES_OF_DAY)}"
+        if kind == "cumulate local"
+        else "",
         "cumulate": f"{period} {steps} WATTR {axis}{origin}",
         "rows in the log's order": f"{rows} SLIDE {slide} rows WATTR row_num",
         "rows by event time": f"{rows} SLIDE {slide} rows WATTR row_num ORDER event_time",
@@ -102,6 +106,14 @@ def draw_local_lengths(rng: random.Random) -> str:
     unit = rng.choice(["day"] * 5 + ["week", "week", "month", "quarter"])
     other = {"day": "week", "quarter": "month"}.get(unit, unit) if range_ > slide else unit
     return f"RANGE {range_} {other}s SLIDE {slide} {unit}s"
+
+
+def draw_local_totals(rng: random.Random) -> str:
+    """Draw a period of local time, and a slide that is no part of it, or of most."""
+    slides = {"day": ("4 hours", "7 hours", "25 hours"), "week": ("2 days", "30 hours")}
+    unit = rng.choice(["day", "day", "day", "week", "month", "quarter"])
+    slide = rng.choice(slides.get(unit, ("10 days", "31 days")))
+    return f"RANGE CUMULATE 1 {unit} SLIDE {slide}"
 
 
 def draw_alike(rng: random.Random, kind: str, window: str, clock: Clock, **given: Any) -> str:

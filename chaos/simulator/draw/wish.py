@@ -9,7 +9,7 @@ from windowing.model.registry import declared_names
 KINDS = (
     *("sliding", "keyed sliding", "landmark", "rows in the log's order", "rows by event time"),
     *("slide by tuple", "slide by n", "slide by rank", "session", "session of rows"),
-    "cumulate",
+    *("cumulate", "cumulate local"),
     "calendar",
 )
 """The classes of windows that a query may have."""
@@ -37,7 +37,9 @@ AS_THEY_ARRIVE = frozenset({"rows in the log's order", "slide by n", "session of
 NO_UPDATE = frozenset(
     {"rows in the log's order", "rows by event time", "slide by rank", "session of rows"}
 )
-ORDER_FREE = frozenset({"sliding", "keyed sliding", "landmark", "cumulate", "calendar", "session"})
+LOCAL = frozenset({"calendar", "cumulate local"})
+"""The classes of windows of local time."""
+ORDER_FREE = LOCAL | {"sliding", "keyed sliding", "landmark", "cumulate", "session"}
 """The built-in classes whose windows do not depend on the order of records."""
 
 

@@ -27,7 +27,7 @@ from windowing.engine.progress.reached import LaneProgress, StreamProgress
 from windowing.engine.reading.batches import batches
 from windowing.engine.tuning import tuned
 from windowing.engine.wids import NOTHING_YET
-from windowing.engine.windows.cumulate import numbering_of
+from windowing.engine.windows.cumulate import CumulatingCalendar, numbering_of
 from windowing.engine.windows.part import Scan
 from windowing.engine.windows.sliding_lane import PARTIALS
 from windowing.model import Pipeline, Query, parse_pipeline
@@ -126,9 +126,18 @@ def test_numbers_and_extents_are_those_of_the_definition(drawn: tuple[str, list[
         # The first window of the next period begins where this one ends, and has a higher number.
         (_, end) = definition.extent(held[-1])
         following = definition.wids(end)[0]
+        assert following == definition.next(held[-1])
         assert following > held[-1]
         assert definition.extent(following)[0] == end
         assert numbering.ended_by(np.array([end])).tolist() == [following - 1]
+        if isinstance(numbering, CumulatingCalendar):
+            ids = np.arange(held[0] - held[0] % numbering.steps, following + 1)
+            third = definition.next(definition.next(definition.next(held[0])))
+            assert numbering.after(np.array([held[0]]), 3).tolist() == [third]
+            known = [ids[0].item()]
+            while known[-1] < following:
+                known.append(definition.next(known[-1]))
+            assert ids[numbering.exist(ids)].tolist() == known
 
 
 def entries(records: list[tuple[int, int, str, int]]) -> list[Entry]:

@@ -29,6 +29,10 @@ WINDOWS = {
     "RANGE 10 s RATTR ts SATTR row_num SLIDE 1 row": ("FCB", "slide by 1 row, range 10 s over ts"),
     "RANGE 10 s RATTR ts SATTR row_num SLIDE 3 rows": ("FCB", "slide by 3 rows, range 10 s"),
     "RANGE 10 s RATTR ts SATTR rank(ts) SLIDE 2 rows": ("FCU", "slide by 2 rows in the order of"),
+    "RANGE 7 days SLIDE 1 day WATTR ts ZONE Asia/Tokyo ORIGIN 6 hours": (
+        "CF",
+        "sliding over ts by the calendar of Asia/Tokyo, range 7 days, slide 1 day from 06:00",
+    ),
     "SESSION 30 min WATTR ts": ("FCU", "sessions over ts, parted by 30 min"),
     "SESSION 3 rows WATTR row_num": ("FCU", "sessions over row_num, parted by 3 rows of others"),
 }

@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tests.unit.more_windows import asof, cumulated, gaps, window_joins
+from tests.unit.more_windows import asof, calendars, cumulated, gaps, window_joins
 from tests.unit.reading.plain_python import Case
 
 
 def cases() -> Iterator[Case]:
     """Compute each of them."""
     for make in (
+        calendars.days,
+        calendars.weeks,
+        calendars.months,
+        calendars.history,
+        calendars.other_times_of_day,
+        calendars.sliding,
+        calendars.late,
         cumulated.plain,
         cumulated.late,
+        cumulated.local,
         gaps.filled,
+        gaps.filled_local,
         gaps.filled_late,
         gaps.having,
         asof.on_time,
@@ -24,6 +33,7 @@ def cases() -> Iterator[Case]:
         partial(asof.late, "update"),
         window_joins.new_users,
         window_joins.overlapping,
+        window_joins.on_a_day,
         window_joins.late,
     ):
         yield make()

@@ -9,6 +9,7 @@ from tests.unit.slackwater.test_run import command
 
 PAGES = {
     "your-data": 6,
+    "local-days": 3,
     "running-totals": 2,
     "prices-at-the-time": 2,
     "gaps-and-filters": 2,

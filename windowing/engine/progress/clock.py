@@ -30,6 +30,7 @@ from windowing.engine.progress.reached import (
     ProgressOfLanes,
     RowProgress,
     StreamProgress,
+    spelled,
 )
 from windowing.engine.reading.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
 from windowing.engine.storage.frames import where
@@ -39,6 +40,7 @@ from windowing.model.file.pipeline import Source
 from windowing.model.progress import Disorder, OrderedPer
 from windowing.model.registry import PluginError
 from windowing.model.rules import in_log_order
+from windowing.model.run_errors import CheckpointMismatch
 from windowing.model.user.user_code import raisable, words
 from windowing.model.windows.window import ROW_NUM
 
@@ -195,6 +197,17 @@ def begin(clock: ClockId, source: Source, number: int) -> LaneProgress:
     """Return a lane's progress before its first record: none, unless it was added to a run."""
     since = None if clock.attribute == ROW_NUM else source.begins_at(number, clock.attribute)
     return LaneProgress() if since is None else LaneProgress(since, since)
+
+
+def begins_behind(
+    clock: ClockId, lane: str, begins: LaneProgress, highest_us: int
+) -> CheckpointMismatch:
+    """Return the error that an added lane begins behind what the run has reached."""
+    return CheckpointMismatch(
+        f"lane {lane} is said to join at {clock.attribute} {spelled(begins.progress_us)}, and the "
+        f"run is at {spelled(highest_us)}: windows have closed without it; take its lines out of "
+        "joined, and accept it again with `slackwater topics FILE --accept-partitions`"
+    )
 
 
 def progress_of(

@@ -120,8 +120,8 @@ CUMULATIVE = Evaluation(
     estimate=_bins,
 )
 PERIODS = Evaluation(
-    way="slices, as of sliding windows with this slide, pre-aggregated in the lane; a window is the "
-    "one before it in its period, and its slice",
+    way="slices, as of sliding windows with this slide, pre-aggregated in the lane; a window is "
+    "the one before it in its period, and its slice",
     because="a slice is in all later windows of its period, so nothing is kept per window",
     keeps=Keeps.PARTIALS,
     counted="slices of windows that can still change, and the sum of those before in the period",

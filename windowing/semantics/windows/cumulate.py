@@ -49,6 +49,19 @@ class CumulateDefinition(ByValueDefinition):
         number = period * self._numbers
         return range(number + (value - start) // slide, number + last + 1)
 
+    def next(self, wid: int) -> int:
+        """Return the next window of the period or, behind the last, the first of a later one."""
+        period, step = divmod(wid, self._numbers)
+        start, end = self._period(period)
+        if start + (step + 1) * self.query.window.slide < end:
+            return wid + 1
+        while True:
+            period += 1
+            start, end = self._period(period)
+            # A day that clocks skip has no windows.
+            if start < end:
+                return period * self._numbers
+
     def outside(self, value: int) -> OutsideReason | None:
         """Return why a value lies in no window; None: it lies in some."""
         return "before_origin" if self._period_of(value) < 0 else None

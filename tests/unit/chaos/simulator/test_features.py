@@ -104,6 +104,7 @@ REFUSED = {
         (WINDOW, "{session: 4 us, wattr: ts, gaps: {a: 1 us}}"),
         ("retention: 5 us", "retention: {windows: 2}"),
     ],
+    "E_ZONE": [(WINDOW, "RANGE 1 day SLIDE 1 day WATTR n ZONE Asia/Tokyo"), (UPDATE, DROP)],
     "update needs a retention": [("retention: 5 us\n", "")],
 }
 REFUSED_JOINS = {
