@@ -42,7 +42,7 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
         "topics": "topics",
         "send": "topics",
         "record": "recording",
-        "heartbeat": "disorder",
+        "heartbeat": "heartbeats",
         "submit": "deploy",
         "overview": "overview",
         "runs": "runs",

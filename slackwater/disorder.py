@@ -1,31 +1,26 @@
-"""Commands around disorder: heartbeat, punctuate, tune, trace."""
+"""Commands around the disorder of a log: punctuate, tune, trace."""
 
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from slackwater.console import USAGE, bar, complain, say, tell
+from slackwater.console import USAGE, bar, complain, say
 from slackwater.noted import TraceNotes, tell_notes, tell_of_recording, tell_redelivered
-from slackwater.options import As, End, PipelineFile, broker, check_of_file
+from slackwater.options import As, End, PipelineFile, broker, check_of_file, length_us
 from slackwater.places import check_picture, check_places
 
 if TYPE_CHECKING:
-    from jobs.tools.heartbeat import Beat
     from jobs.tools.tune import Cost, Tuning
     from windowing.engine.reading.batches import Entry
     from windowing.model import Pipeline
-    from windowing.model.progress import Delays
 
 Input = Annotated[
     Path | None, typer.Option("--input", metavar="EVENTS.jsonl", help="Read the log from a file.")
@@ -43,88 +38,6 @@ class ClockName(StrEnum):
 
     event = "event"
     append = "append"
-
-
-def heartbeat(
-    pipeline: PipelineFile,
-    every: Annotated[str, typer.Option(metavar="LENGTH", help="Time between checks.")] = "5 s",
-    once: Annotated[bool, typer.Option("--once", help="Check once, then exit.")] = False,
-    silent: Annotated[
-        str,
-        typer.Option(
-            metavar="LENGTH", help="Only write to partitions that have been silent for longer."
-        ),
-    ] = "30 s",
-    clock: Annotated[
-        bool,
-        typer.Option(
-            help="Also derive bounds from the wall clock; not for a replay of old records."
-        ),
-    ] = True,
-    max_delay: Annotated[
-        str | None,
-        typer.Option(metavar="LENGTH", help="For a pipeline whose generator is not heartbeat."),
-    ] = None,
-    min_delay: Annotated[
-        str | None, typer.Option(metavar="LENGTH", help="With --max-delay; default: 0 s.")
-    ] = None,
-    skew: Annotated[
-        str | None, typer.Option(metavar="LENGTH", help="With --max-delay; default: 0 s.")
-    ] = None,
-    bootstrap: Bootstrap = None,
-) -> None:
-    """Write bounds into silent partitions until SIGTERM; prints a line for each."""
-    from jobs.tools.heartbeat import delays_of, emit
-    from slackwater.options import load_single
-
-    spec = load_single(pipeline)
-    delays = delays_of(spec, _delays(max_delay, min_delay, skew))
-    every_us, silent_us = _length_us("--every", every), _length_us("--silent", silent)
-    if every_us <= 0:
-        complain(f"--every {every}: must be more than nothing")
-        raise typer.Exit(USAGE)
-    stop = Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    written = emit(
-        spec,
-        broker(bootstrap),
-        delays,
-        silent_us=silent_us,
-        every_s=None if once else every_us / 1e6,
-        stop=stop,
-        on_beat=lambda beat: _tell_beat(spec, beat),
-        by_clock=clock,
-    )
-    tell(f"{written} bounds written")
-
-
-def _delays(max_delay: str | None, min_delay: str | None, skew: str | None) -> Delays | None:
-    """Return the delays given by the options.
-
-    Raises:
-        typer.Exit: they contradict each other.
-    """
-    from windowing.model.progress import Delays
-
-    if max_delay is None:
-        if min_delay is not None or skew is not None:
-            complain("--min-delay and --skew go with --max-delay")
-            raise typer.Exit(USAGE)
-        return None
-    longest = _length_us("--max-delay", max_delay)
-    shortest = _length_us("--min-delay", min_delay or "0 s")
-    if shortest > longest:
-        complain(f"--min-delay {min_delay} is longer than --max-delay {max_delay}")
-        raise typer.Exit(USAGE)
-    return Delays(longest, shortest, _length_us("--skew", skew or "0 s"))
-
-
-def _tell_beat(spec: Pipeline, beat: Beat) -> None:
-    lane = spec.source.lane(beat.lane)
-    silent = "always" if beat.silent_us is None else f"for {beat.silent_us / 1e6:.1f} s"
-    say(f"{lane}: silent {silent}; nothing below {_instant(beat.bound_us)} follows: {beat.control}")
-    sys.stdout.flush()
 
 
 def punctuate(
@@ -171,7 +84,7 @@ def punctuate(
         )
         raise typer.Exit(USAGE)
     log = _Log(spec, input_, bootstrap, rows_of=as_)
-    step_us = step_of(spec) if every is None else _length_us("--every", every, minimum_us=1)
+    step_us = step_of(spec) if every is None else length_us("--every", every, minimum_us=1)
     with bar("reading") as shown:
         recording = record(spec, shown.track(log.read(), task_id=shown.task_ids[0]))
     stops = punctuations(spec, recording, step_us, per)
@@ -405,21 +318,4 @@ class _Log:
         return checked(read_topics(self.bootstrap, source, ends=self._ends), self._spec)
 
 
-def _length_us(option: str, text: str, minimum_us: int = 0) -> int:
-    from windowing.model.lengths import duration_us
-
-    try:
-        return duration_us(text, minimum_us=minimum_us)
-    except ValueError as error:
-        complain(f"{option}: {error}")
-        raise typer.Exit(USAGE) from None
-
-
-def _instant(us: int) -> str:
-    try:
-        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)).isoformat()
-    except OverflowError:
-        return f"{us} us"
-
-
-COMMANDS = (heartbeat, punctuate, tune, trace)
+COMMANDS = (punctuate, tune, trace)

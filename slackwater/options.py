@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slackwater.console import tell
+from slackwater.console import USAGE, complain, tell
 
 if TYPE_CHECKING:
     from infra.endpoints import Endpoints
@@ -177,3 +177,18 @@ def check_of_file(input_: Path | None, rows_of: str | None, *, end: bool) -> Non
         if given and input_ is None:
             msg = f"{option} is for --input FILE, as `run {option}` had it: a topic has its own"
             raise typer.BadParameter(msg)
+
+
+def length_us(option: str, text: str, minimum_us: int = 0) -> int:
+    """Return the length of time that an option gives, in microseconds.
+
+    Raises:
+        Exit: it is none, or too short.
+    """
+    from windowing.model.lengths import duration_us
+
+    try:
+        return duration_us(text, minimum_us=minimum_us)
+    except ValueError as error:
+        complain(f"{option}: {error}")
+        raise typer.Exit(USAGE) from None

@@ -116,7 +116,11 @@ def record(
     if hashing is not None and hashing.withheld:
         tell_notes([f"withheld, since they are no JSON to hash fields of: {hashing.withheld:,}"])
     if as_test is not None:
-        tell("look at what it expects before you believe it: it is what this pipeline gives")
+        tell(
+            f"{output} is the block tests: alone: put it at the end of {pipeline}, or its lines "
+            f"below tests: into the block that is there, then `slackwater test {pipeline}`; look "
+            "at what it expects before you believe it: it is what this pipeline gives"
+        )
     if input_ is None:
         tell_of_topics(spec, broker(bootstrap))
 

@@ -168,6 +168,9 @@ def _sought(spec: Pipeline, name: str | None, window: str, key: Sequence[str]) -
     query = _query(spec, name)
     if window.lstrip("-").isdecimal():
         return WindowRef(query, int(window), None, _key(spec, query, key))
+    if query.window.traits.cumulative or query.window.traits.periodic:
+        msg = f"--window {window}: several windows of {query.name} begin then: name one by its id"
+        raise typer.BadParameter(f"{msg}, as `slackwater newest` shows it")
     try:
         start = instant_us(window)
     except ValueError as error:

@@ -11,7 +11,7 @@ from typing import Final
 from chaos.readers.envelope import read_line
 from chaos.readers.lane_order import LaneOrder
 from chaos.readers.log import LogRecord, read_events
-from windowing.model.errors import PipelineError, Problem, meant_or_known, shown
+from windowing.model.errors import PipelineError, Problem, meant, meant_or_known, shown
 from windowing.model.fates import BY_WINDOWS
 from windowing.model.file.file_tests import (
     LETTERS,
@@ -99,13 +99,20 @@ def _given(
         try:
             record = given_record(text)
             if pipeline.source.number(record.source, record.partition) is None:
-                raise ValueError(pipeline.source.refusal(record.source, record.partition))
+                raise ValueError(_no_lane(pipeline, record))
             order.is_new(record)  # a redelivery is part of a log, and has no effect
         except ValueError as error:
             mistakes.append((("given", number), str(error)))
         else:
             records.append(record)
     return tuple(records), mistakes
+
+
+def _no_lane(pipeline: Pipeline, record: LogRecord) -> str:
+    lane, source = f"{record.source}/{record.partition}", pipeline.source
+    near = meant(record.source, [part.topic for part in source.parts])
+    hint = "" if any(part.topic == record.source for part in source.parts) else near
+    return f"there is no lane {lane}: the pipeline reads {source.lanes}{hint}"
 
 
 def given_record(text: str) -> LogRecord:

@@ -23,6 +23,7 @@ from chaos.quality.frames import (
     arrow_type,
     counts_of,
     reached_in,
+    still_sent,
     there_still,
     to_pandas,
     unended,
@@ -37,7 +38,8 @@ from windowing.semantics import LogEntry, Outcome, evaluate
 
 _TYPES: Final = {
     **dict.fromkeys(("window_start", "window_end"), INSTANT),
-    **dict.fromkeys(("run", "query", "pane", OVERFLOW), pa.string()),
+    **dict.fromkeys(("run", "query", "pane", OVERFLOW, "op"), pa.string()),
+    "tombstone": pa.bool_(),
     **dict.fromkeys(("window_id", "revision", "records", "batch_id"), pa.int64()),
 }
 _INFINITE: Final = {"Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -71,11 +73,6 @@ def output_of(
     return RunLines(read_output(pipeline, folder, run, before=before), pipeline, kept), kept
 
 
-def _takes_back(row: Mapping[str, Any]) -> bool:
-    """Return whether a row only takes an earlier one back, but for a session that is gone."""
-    return row.get("op") == "retract" or ("tombstone" in row and "absorbed_by" not in row)
-
-
 class RunTables:
     """The tables of one run, whatever they are in."""
 
@@ -92,7 +89,9 @@ class RunTables:
             at, names = table.column_names.index(OVERFLOW), pc.binary_join(table[OVERFLOW], ", ")
             table = table.set_column(at, OVERFLOW, names)
         rows = to_pandas(table)
-        return rows if absorbed is None else there_still(rows, absorbed.to_pandas(), query)
+        if absorbed is not None:
+            rows = there_still(rows, absorbed.to_pandas(), query)
+        return still_sent(rows, query)
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
         """Return sums of the run's own metrics, and the number of its dead letters."""
@@ -125,7 +124,8 @@ class RunLines:
     def rows(self, query: Flow) -> pd.DataFrame:
         """All results of a query, in columns of the types that tables have."""
         own = [row for row in self._rows if row["query"] == query.name]
-        own = [row for row in own if not _takes_back(row)]
+        if query.having is None:
+            own = [row for row in own if row.get("op") != "retract"]
         fields = self._pipeline.source.fields
         columns: dict[str, Any] = {
             name: pa.array([_plain(row.get(name)) for row in own], _TYPES[name])
@@ -141,10 +141,10 @@ class RunLines:
             values = [_restored(row["values"][name], kind) for row in own]
             columns[column] = pa.array(values, pa.list_(kind) if kinds[name].many else kind)
         rows = to_pandas(pa.table(columns))
-        if "absorbed_by" not in query.marks:
-            return rows
-        gone = pd.Series([row.get("absorbed_by") is not None for row in own], dtype=bool)
-        return there_still(rows, gone, query)
+        if "absorbed_by" in query.marks:
+            gone = pd.Series([row.get("absorbed_by") is not None for row in own], dtype=bool)
+            rows = there_still(rows, gone, query)
+        return still_sent(rows, query)
 
     def counts(self, queries: Iterable[str]) -> pd.DataFrame:
         """Return the definition's counts, and the number of dead-letter lines."""

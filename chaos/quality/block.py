@@ -61,7 +61,7 @@ _EXAMPLE = "as {query: hourly, expect_column_values_to_be_between: {column: reco
 _SUPPLIED = {
     WINDOW_SET: ("expected",),
     COMPLETE: ("periods",),
-    REVISIONS: ("window_columns",),
+    REVISIONS: ("window_columns", "with_holes"),
     FEW_REVISED: ("window_columns",),
     CONSERVED: ("read",),
     FRESH: ("reference",),
@@ -216,6 +216,11 @@ def _misfit(name: str, query: Flow, source: Source) -> str | None:
         return (
             f"the windows of {query.name} are not numbered in a row, so that none can be missing "
             f"between two: use {WINDOW_SET}"
+        )
+    if name == COMPLETE and query.having is not None:
+        return (
+            f"having leaves out rows of {query.name}, so that a window which is missing says "
+            f"nothing: use {WINDOW_SET}, which knows which ones are sent"
         )
     if name == SUMS_FIT and not query.may_overflow(source.fields):
         return f"{query.name} has neither sums of ints nor classes of yours: take it out"

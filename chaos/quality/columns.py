@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from chaos.readers.reader import TAKE_BACK
 from windowing.model.query import Flow
 from windowing.model.types import FieldType
 
@@ -31,18 +32,26 @@ OVERFLOW: Final = "overflow"
 
 
 def row_columns(query: Flow, fields: Mapping[str, FieldType]) -> tuple[str, ...]:
-    """The columns of a query's rows that all tables have, or those of queries that can overflow."""
-    return (*ROW_COLUMNS, OVERFLOW) if query.may_overflow(fields) else ROW_COLUMNS
+    """The columns that are read of a query's rows: those of all tables, and some of its own."""
+    more = (OVERFLOW,) if query.may_overflow(fields) else ()
+    return (*ROW_COLUMNS, *more, *taking_back(query))
+
+
+def taking_back(query: Flow) -> tuple[str, ...]:
+    """The columns by which rows withdraw others, where none may follow: they are not judged."""
+    return () if query.having is None else tuple(one for one in TAKE_BACK if one in query.marks)
 
 
 def key_columns(query: Flow) -> dict[str, str]:
     """The column of each field of the key, PATTR first, then in the order of `group_by`."""
-    return dict(_flat(dict.fromkeys(query.key), "key.", {*ROW_COLUMNS, OVERFLOW}))
+    return dict(
+        _flat(dict.fromkeys(query.key), "key.", {*ROW_COLUMNS, OVERFLOW, *taking_back(query)})
+    )
 
 
 def value_columns(query: Flow) -> dict[str, str]:
     """The column of each aggregate, in the order of the file."""
-    taken = {*ROW_COLUMNS, OVERFLOW, *key_columns(query).values()}
+    taken = {*ROW_COLUMNS, OVERFLOW, *taking_back(query), *key_columns(query).values()}
     return dict(_flat(query.shows, "values.", taken))
 
 

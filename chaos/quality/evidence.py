@@ -110,9 +110,10 @@ def _defined_windows(outcome: Outcome, query: Flow, pipeline: Pipeline) -> pa.Ta
     names, by_place = window_columns(query), query.revised_by
     kinds = query.key_types(pipeline.source.fields)
     own = [row for row in outcome.rows if row.query == query.name]
-    gone = {(row.window_id, *row.key) for row in own if row.absorbed_by is not None}
-    named = dict.fromkeys((row.window_id, *row.key) for row in own)
-    windows: list[tuple[Scalar, ...]] = [window for window in named if window not in gone]
+    # A window whose last row only withdraws what was sent is none.
+    named = {(row.window_id, *row.key): row.retracts or row.tombstone for row in own}
+    named |= {(row.window_id, *row.key): True for row in own if row.absorbed_by is not None}
+    windows: list[tuple[Scalar, ...]] = [window for window, gone in named.items() if not gone]
     types = [pa.int64(), *map(arrow_type, kinds.values())]
     if by_place is not None:
         places = [query.key.index(name) for name in by_place]

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 import pandas as pd
 import pyarrow as pa
 
-from chaos.quality.columns import window_columns
+from chaos.quality.columns import taking_back, window_columns
 from chaos.quality.finality import Reached
 from windowing.model.fates import DROPPED, READ, Counts, Fates, counted
 from windowing.model.fields import ValueType
@@ -83,6 +83,22 @@ def there_still(rows: pd.DataFrame, absorbed: pd.Series[bool], query: Flow) -> p
     windows = [rows[column] for column in window_columns(query)]
     gone = absorbed.groupby(windows, dropna=False).transform("any")
     return rows[~gone].reset_index(drop=True)
+
+
+def still_sent(rows: pd.DataFrame, query: Flow) -> pd.DataFrame:
+    """Leave out rows that only withdraw others, and windows of which nothing was sent since.
+
+    Args:
+        rows: rows of a query, as flat columns, with those of `taking_back`.
+    """
+    marks = [*taking_back(query)]
+    if not marks:
+        return rows
+    back = rows[marks].notna().any(axis=1)
+    ordered = rows.assign(back=back).sort_values(["revision", "back"], kind="stable")
+    windows = [ordered[column] for column in window_columns(query)]
+    gone = ordered.groupby(windows, dropna=False)["back"].transform("last")
+    return rows[~back & ~gone.reindex(rows.index)].drop(columns=marks).reset_index(drop=True)
 
 
 def counts_of(

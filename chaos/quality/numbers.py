@@ -8,7 +8,7 @@ from typing import Any, cast
 from windowing.model.calendar import Calendar
 from windowing.model.query import Flow
 from windowing.model.windows.cumulate import Cumulate
-from windowing.model.zones import installed_zone
+from windowing.model.zones import read_table
 from windowing.semantics.calendar import begin
 
 
@@ -24,6 +24,7 @@ def periods_of(query: Flow) -> dict[str, Any] | None:
     return {
         "unit": calendar.unit,
         "zone": calendar.zone.name,
+        "table": calendar.zone.spelled,
         "origin_us": calendar.origin_us,
         "slide_us": cumulating.slide,
         "numbers": cumulating.numbers,
@@ -39,7 +40,7 @@ def between(first: int, last: int, periods: Mapping[str, Any] | None) -> Iterato
     if periods is None:
         yield range(first, last + 1)
         return
-    zone = installed_zone(periods["zone"])
+    zone = read_table(periods["zone"], periods["table"])
     calendar = Calendar(periods["unit"], 1, zone, periods["origin_us"])
     numbers, slide = periods["numbers"], periods["slide_us"]
     for period in range(first // numbers, last // numbers + 1):

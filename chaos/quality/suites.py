@@ -31,6 +31,7 @@ from chaos.quality.expectation import (
     OF_COUNTS,
     OF_REVISIONS,
     PLAUSIBLE,
+    REVISIONS,
     WINDOW_SET,
 )
 from chaos.quality.finality import NOTHING_DUE
@@ -115,6 +116,9 @@ def _supplied(pipeline: Pipeline, check: Check, evidence: Evidence) -> dict[str,
     query = next(query for query in pipeline.flows if query.name == check.query)
     if check.expectation == WINDOW_SET:
         return {"expected": str(evidence.windows[query.name])}
+    if check.expectation == REVISIONS:
+        with_holes = query.having is not None
+        return {"window_columns": window_columns(query), "with_holes": with_holes}
     if check.expectation in OF_REVISIONS:
         return {"window_columns": window_columns(query)}
     if check.expectation == COMPLETE:

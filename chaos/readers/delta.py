@@ -261,7 +261,7 @@ def table_rows(table: pa.Table, query: Flow, place: Path) -> Iterable[Line]:
         )
         try:
             yield row_identity(row), row_line(row)
-        except ValueError as error:  # a lane's name has no number
+        except ValueError as error:  # a float that is no number
             msg = f"{place}: {row} cannot be spelled as a row: {error}"
             raise OutputError(msg) from None
 

@@ -302,7 +302,8 @@ class PostgresColumns:
         names = {**{name: name for name in plain}, **key, **values}
         # No other column may be called so.
         names |= {"absorbed_by": "absorbed_by"} if marked else {}
-        sent = " ".join(f"and {mark} is null" for mark in TAKE_BACK if mark in query.marks)
+        asked = {mark for mark in query.marks if mark in TAKE_BACK} - names.keys()
+        sent = " ".join(f"and {mark} is null" for mark in sorted(asked))
         wanted = sql.SQL("and pane <> 'early' {} and query = {}").format(
             sql.SQL(sent), sql.Literal(query.name)
         )

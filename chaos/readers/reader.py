@@ -50,7 +50,9 @@ class RunColumns(Protocol):
     def results(
         self, query: Flow, plain: Iterable[str], key: Mapping[str, str], values: Mapping[str, str]
     ) -> tuple[pa.Table, pa.ChunkedArray | None]:
-        """Return all revisions of a query, without provisional rows and those that take back.
+        """Return all revisions of a query, without provisional rows.
+
+        Rows that only take others back are there if what says so is asked for.
 
         Args:
             plain: columns that every table of results has, or of all queries that can overflow.

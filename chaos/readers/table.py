@@ -72,12 +72,12 @@ class TableColumns:
         """Return all revisions of a query, without provisional rows and those that take back."""
         structs = {name: fields for name, fields in (("key", key), ("values", values)) if fields}
         name, plain = self._pipeline.table_of(query.name), [*plain]
-        table = self._columns(name, [*plain, *query.marks, *structs])
+        table = self._columns(name, dict.fromkeys([*plain, *query.marks, *structs]))
         wanted_rows = pc.and_(
             pc.equal(table["query"], query.name), pc.not_equal(table["pane"], "early")
         )
         for mark in TAKE_BACK:
-            if mark in query.marks:
+            if mark in query.marks and mark not in plain:
                 wanted_rows = pc.and_(wanted_rows, pc.is_null(table[mark]))
         table = table.filter(wanted_rows)
         found: dict[str, Any] = {name: table[name] for name in plain}

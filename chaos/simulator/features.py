@@ -222,26 +222,14 @@ def _retention(pipeline: Pipeline, query: Flow) -> Iterator[str]:
 
 def _join(_: Source, join: JoinQuery) -> Iterator[Feature]:
     policies = isinstance(join, PolicyJoinQuery)
-    yield "class", "join over policy windows" if policies else f"{join.kind} join"
-    yield from (("generator", _generator(part.disorder)) for part in join.sources)
-    if join.on:
-        yield "join", "equal"
-    if join.where:
-        yield "join", "where"
+    yield from _joined("join over policy windows" if policies else f"{join.kind} join", join)
     windows = sum(window is not None for window in (join.left, join.right))
     if windows:
         yield "join", "a window on one side" if windows == 1 else "windows on both sides"
 
 
-def _asof(_: Source, join: AsofQuery) -> Iterator[Feature]:
-    yield "class", "as-of join"
-    yield from (("generator", _generator(part.disorder)) for part in join.sources)
-    if join.on:
-        yield "join", "equal"
-
-
-def _window_join(_: Source, join: WindowJoinQuery) -> Iterator[Feature]:
-    yield "class", "window join"
+def _joined(kind: str, join: JoinQuery) -> Iterator[Feature]:
+    yield "class", kind
     yield from (("generator", _generator(part.disorder)) for part in join.sources)
     if join.on:
         yield "join", "equal"
@@ -353,7 +341,7 @@ def _refused(case: Case, pipeline: Pipeline) -> Iterator[Feature]:
 _OF_KIND: Final[Mapping[str, Callable[[Source, Any], Iterator[Feature]]]] = {
     Query.flow_kind: _query,
     JoinQuery.flow_kind: _join,
-    AsofQuery.flow_kind: _asof,
-    WindowJoinQuery.flow_kind: _window_join,
+    AsofQuery.flow_kind: lambda _, join: _joined("as-of join", join),
+    WindowJoinQuery.flow_kind: lambda _, join: _joined("window join", join),
     OperatorQuery.flow_kind: _operators,
 }

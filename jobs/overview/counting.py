@@ -66,11 +66,10 @@ def counted(
     Raises:
         Unreadable: a file cannot be read.
     """
+    count: Callable[..., Any] = _COUNT[kind]
+    more = {"fates": fates} if kind is LaneCounts else {}
     try:
-        if kind is LaneCounts:
-            return cast("Totals", lanes(files, times, fates))
-        count: Callable[[Files, BatchTimes], Any] = _COUNT[kind]
-        return cast("Totals", count(files, times))
+        return cast("Totals", count(files, times, **more))
     except (OSError, PolarsError) as error:
         raise Unreadable(unreadable(files.folder, error)) from None
 
@@ -198,4 +197,4 @@ def _learn(times: BatchTimes, known: pl.DataFrame) -> None:
     times.learn(known[BATCH].to_list(), known[AT].to_list())
 
 
-_COUNT: Final = {Results: results, DeadLetterTotals: dead}
+_COUNT: Final = {Results: results, LaneCounts: lanes, DeadLetterTotals: dead}

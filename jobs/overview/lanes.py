@@ -170,7 +170,9 @@ def _open(stand: Stand, flow: Flow) -> tuple[OpenWindows, int | None]:
     if start > newest or end > until or active.lacking:
         return nothing.model_copy(update={"open": 0}), None
     count = None
-    if not flow.window.traits.cumulative:
+    traits = flow.window.traits
+    # Of local periods, some numbers are of no window.
+    if not traits.cumulative and (traits.on_grid or not traits.periodic):
         count = (
             _first(lambda wid: extent(wid)[0] > newest or extent(wid)[1] > until, begin=first)
             - first

@@ -108,7 +108,7 @@ def _reason(
         letters=len(letters),
         records=records,
         share=records / read if read else None,
-        do=way_out(reason, one.field, one.value, source),
+        do=way_out(reason, one.field, one.value, source, rule=one.rule),
         examples=tuple(_spread(letters, examples)),
     )
 

@@ -41,7 +41,7 @@ def test_silent_partitions_of_a_topic_get_bounds(kafka_broker: str) -> None:
         on_beat=beats.append,
     )
     assert written == 1
-    assert [beat.partition for beat in beats] == [1]
+    assert [beat.lane for beat in beats] == [1]
     log = [(e.partition, e.value, e.control) for e in read_topic(kafka_broker, topic)]
     (beat,) = [control for lane, _, control in log if lane == 1]
     assert beat is not None

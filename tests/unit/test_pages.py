@@ -103,6 +103,8 @@ queries:
 
 
 def pipeline(snippet: str) -> Pipeline:
+    if snippet.startswith("join:"):
+        return parse_pipeline(f"name: p\n{snippet}")
     indented = "".join(f"  {line}\n" for line in snippet.splitlines())
     return parse_pipeline(FIRST + indented)
 
@@ -132,7 +134,8 @@ def batch(*lanes: list[int]) -> dict[int, RawRows]:
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda text: next(iter(yaml.safe_load(text))))
 def test_each_spelling_is_valid_and_gives_rows(snippet: str) -> None:
-    found = of(pipeline(snippet), [0, 60, 3600, *range(90_000, 90_020), 360_000], [])
+    other = [30, 3600, 90_000] if snippet.startswith("join:") else []
+    found = of(pipeline(snippet), [0, 60, 3600, *range(90_000, 90_020), 360_000], other)
     assert found.rows
     assert not found.dead_letters
 
@@ -163,8 +166,27 @@ def test_how_lanes_interleave_decides_nothing() -> None:
     assert one.counts == other.counts
 
 
+def test_which_joins_find_what() -> None:
+    """The right record is in the window of the first left one, and is the past of the second."""
+    found = {
+        str(yaml.safe_load(text)["join"].get("kind", "by distance")): [
+            (row.window_start_us // 1_000_000, *row.values.values())
+            for row in of(pipeline(text), [0, 900], [590]).rows
+        ]
+        for text in SNIPPETS
+        if text.startswith("join:")
+    }
+    assert found == {
+        "asof": [(0, "a", None), (590, "a", 310_000_000)],
+        "window": [(0, "a", 590_000_000), (600, "a", None)],
+        "by distance": [(590, "a", 310_000_000)],
+    }
+
+
 def test_every_system_is_spelled_in_every_kind() -> None:
-    assert len(SNIPPETS) == 14
+    assert len(SNIPPETS) == 20
+    for function in ("CUMULATE", "ASOF", "OVER", "HAVING", "gapfill", "TUMBLE"):
+        assert function in PAGE
     for system in ("Spark", "Flink", "Kafka Streams", "Beam"):
         assert PAGE.count(system) > 5
 

@@ -7,8 +7,8 @@ whether one that does not hold has to withdraw anything follows from the two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Self
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
 import polars as pl
 
@@ -23,6 +23,7 @@ from windowing.engine.columns import (
     field_column,
 )
 from windowing.engine.effects import took_effect
+from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.reading.expressions.evaluate import evaluate
 from windowing.engine.reading.expressions.program import Evaluated
 from windowing.model import Query
@@ -120,9 +121,33 @@ class SentRows:
         return found[_HELD].fill_null(value=False)
 
 
-def held_back(made: pl.DataFrame, sent: pl.DataFrame) -> int:
-    """Return how many rows were not sent, those that only take others back left out."""
-    return _new(made) - _new(sent)
+def sent_rows(
+    plans: Iterable[FlowPlan[Any]], fields: Mapping[str, FieldType]
+) -> dict[str, SentRows]:
+    """Return what flows send, by name, of those that do not send all of their rows.
+
+    Args:
+        fields: of the pipeline's source.
+    """
+    found = {plan.name: SentRows.of(plan.query, fields) for plan in plans}
+    return {name: sent for name, sent in found.items() if sent is not None}
+
+
+def sent_of(
+    sent: Mapping[str, SentRows], flow: str, made: pl.DataFrame, held_back: dict[str, int]
+) -> pl.DataFrame:
+    """Return the rows of a flow that are sent.
+
+    Args:
+        sent: of `sent_rows`.
+        made: the rows of its part.
+        held_back: gets how many are not sent; those that only take others back do not count.
+    """
+    if flow not in sent:
+        return made
+    rows = sent[flow].of_rows(made)
+    held_back[flow] = _new(made) - _new(rows)
+    return rows
 
 
 def _new(rows: pl.DataFrame) -> int:

@@ -17,12 +17,12 @@ import polars as pl
 from windowing.engine.aggregates import StateSchema
 from windowing.engine.early import EarlyRows
 from windowing.engine.effects import took_effect
-from windowing.engine.having import SentRows, held_back
+from windowing.engine.having import sent_of, sent_rows
 from windowing.engine.moves import Moves
 from windowing.engine.plan import Plan
-from windowing.engine.progress.clock import ClockId, begin, progress_of
+from windowing.engine.progress.clock import ClockId, begin, begins_behind, progress_of
 from windowing.engine.progress.idle import IdleLanes, left_out
-from windowing.engine.progress.reached import Progress, spelled
+from windowing.engine.progress.reached import Progress
 from windowing.engine.rows import row_state
 from windowing.engine.rows.row_state import RowState
 from windowing.engine.storage import tables
@@ -40,7 +40,7 @@ from windowing.engine.windows.part import (
     ShowsOpenWindows,
     Tables,
 )
-from windowing.model.run_errors import CheckpointMismatch, StateFull
+from windowing.model.run_errors import StateFull
 from windowing.model.windows.window import ROW_NUM
 
 
@@ -84,15 +84,13 @@ class Shard:
             flow.name: flow.shard_part(plan.pipeline) for flow in plan.flows if flow.replaces
         }
         self._schemas = {flow.name: flow.schema for flow in merged}
-        fields = plan.pipeline.source.fields
-        sent = {flow.name: SentRows.of(flow.query, fields) for flow in merged}
-        self._having = {name: rows for name, rows in sent.items() if rows is not None}
+        self._having = sent_rows(merged, plan.pipeline.source.fields)
         idle_us = plan.idle_timeout_us
         self._idle = None if idle_us is None else IdleLanes(idle_us, plan.lanes)
         self._early = {
-            flow.name: EarlyRows(flow.query, self._part_shown(flow.name), sent[flow.name])
-            for flow in merged
-            if flow.query.window is not None and (flow.query.early or idle_us is not None)
+            one.name: EarlyRows(one.query, self._part_shown(one.name), self._having.get(one.name))
+            for one in merged
+            if one.query.window is not None and (one.query.early or idle_us is not None)
         }
         self._entries_max = {
             flow.name: flow.query.entries_max
@@ -226,14 +224,7 @@ class Shard:
                 begins = begin(clock, source, number)
                 waited_for = clock.lanes is None or number in clock.lanes
                 if waited_for and clock.attribute != ROW_NUM and begins.progress_us < highest_us:
-                    msg = (
-                        f"lane {source.lane(number)} is said to join at {clock.attribute} "
-                        f"{spelled(begins.progress_us)}, and the run is at "
-                        f"{spelled(highest_us)}: windows have closed without it; take its "
-                        "lines out of joined, and accept it again with `slackwater topics FILE "
-                        "--accept-partitions`"
-                    )
-                    raise CheckpointMismatch(msg)
+                    raise begins_behind(clock, source.lane(number), begins, highest_us)
                 if number >= len(lanes):
                     lanes.append(begins)
         took_effect("lane added to state", source.partitions - source.founding)
@@ -292,9 +283,7 @@ class Shard:
                 rows = part.rows_of_step(held[query], arrived, before[clock], after[clock])
             else:
                 rows = part.rows(held[query], before[clock], after[clock])
-            if query in self._having:
-                made, rows = rows, self._having[query].of_rows(rows)
-                emission.held_back[query] = held_back(made, rows)
+            rows = sent_of(self._having, query, rows, emission.held_back)
             if len(rows):
                 emission.results[query] = rows
                 took_effect("cold state", len(rows) if pieces else 0)

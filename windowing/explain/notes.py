@@ -16,7 +16,7 @@ from windowing.model import Pipeline
 from windowing.model.fates import DEAD, DROPPED, FILTERED, OUTSIDE, Counts
 from windowing.model.lengths import spell_instant, spell_us
 from windowing.model.limits import is_plausible, written_in
-from windowing.model.query import Flow
+from windowing.model.query import Flow, JoinQuery
 from windowing.model.source import Source
 from windowing.model.standing import LaneEnd, Waiting, is_timed, released_by
 
@@ -256,7 +256,7 @@ def _of_letters(dead: Sequence[DeadGroup], read: int, source: Source) -> str | N
     most = max(dead, key=lambda group: group.letters)
     about = " ".join(part for part in (most.field, most.value) if part is not None)
     rule = "" if most.rule is None else f" (right: {most.rule})"
-    do = way_out(most.reason, most.field, most.value, source)
+    do = way_out(most.reason, most.field, most.value, source, rule=most.rule)
     return (
         f"{_share(letters, read)} {'is a dead letter' if letters == 1 else 'are dead letters'}, "
         f"{most.letters:,} by {most.reason}"
@@ -305,6 +305,9 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
         if name in flow.by_users:
             command = "trace" if flow.window is None else "why"
             cause = f"for which its class fails (overflow): `slackwater {command}` says how"
+        if isinstance(flow, JoinQuery):
+            cause = f"for which {flow.expressions[name].text} has no value (overflow): give it one "
+            cause += "by CASE, or by nullif around what it divides by"
         yield f"{flow.name}: {name} is null in {rows:,} row{'' if rows == 1 else 's'}, {cause}"
     if found.rows is not None and not found.rows.get(flow.name, 0) and not said:
         does = "explain` says when its windows close"

@@ -8,8 +8,12 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
+from windowing.engine.reading.failures import CAST, OVERFLOW, SUBSTR, YEARS, ZERO
+from windowing.engine.reading.times import is_skipped
+from windowing.model.computed import BAD_EXPRESSION
 from windowing.model.lengths import INT64_MAX, INT64_MIN, spell_instant
 from windowing.model.limits import fitting_unit
+from windowing.model.paths import spelled
 from windowing.model.source import Source
 from windowing.model.times import FRACTIONAL, Spelling, TextTimes
 from windowing.model.types import FieldType
@@ -39,9 +43,24 @@ _WAYS_OUT = {
     "out_of_retention": "allow more disorder (`slackwater tune`), or a longer retention",
 }
 
+_BY_CAUSE: Final = {
+    ZERO: "guard it, as CASE WHEN q <> 0 THEN v / q END, which is null for it",
+    OVERFLOW: "cast an operand to a type with more room, as cast(v AS decimal(38,0)) or float, or "
+    "let the producer send smaller numbers",
+    CAST: "cast only what has the form, as CASE WHEN s LIKE '20__-__-__' THEN cast(s AS date) END, "
+    "or let the producer send it",
+    YEARS: "refuse such times by source.event_time.min and max, or by a CASE around it",
+    SUBSTR: "substr counts from 1: guard it by a CASE, or let the producer send other values",
+}
+
 
 def way_out(
-    reason: str, field: str | None = None, value: str | None = None, source: Source | None = None
+    reason: str,
+    field: str | None = None,
+    value: str | None = None,
+    source: Source | None = None,
+    *,
+    rule: str | None = None,
 ) -> str:
     """Return what to do about dead letters with a reason.
 
@@ -50,6 +69,7 @@ def way_out(
         field, value: of one of them, as in the detail of a dead letter; None: unknown, of a named
             field's value: absent.
         source: what refused it; None: unknown.
+        rule: of the same one, as in its detail.
     """
     if reason.startswith("rule:"):
         return f"the rule {reason.removeprefix('rule:')} of source.rules does not hold for it"
@@ -58,6 +78,9 @@ def way_out(
         do = "mend it at its producer, or the class"
         return f"the class of aggregate {name} refuses its value: {do}"
     general = _WAYS_OUT.get(reason, "look at the record: `slackwater record` gives it to you")
+    if reason == BAD_EXPRESSION:
+        cause = (rule or "").rpartition("; here: ")[2]
+        return next((do for begin, do in _BY_CAUSE.items() if cause.startswith(begin)), general)
     if source is None or field is None:
         return general
     return _by_value(reason, field, value, source) or general
@@ -66,6 +89,11 @@ def way_out(
 def _by_value(reason: str, field: str, value: str | None, source: Source) -> str | None:
     """Return what fits the refused value; None: nothing in particular does."""
     if reason == "unknown_field":
+        if (path := spelled((field,))) != field:
+            return (
+                f"its name has a dot, a bracket or a quotation mark: declare it as '{path}' under "
+                "source.fields, or pass over all such by source.unknown_fields: ignore"
+            )
         near = difflib.get_close_matches(field, source.declared, n=1)
         known = ", ".join([source.event_time.field, *source.declared])
         hint = f" (is {near[0]} meant?)" if near else f" (known: {known})"
@@ -145,7 +173,12 @@ def _of_time(sent: Any, spelling: Spelling) -> str | None:
         fits = fitting_unit(unit, int(sent)) or "s, ms or us"
         return f"it is a number: name its unit, as event_time: {{unit: {fits}}}"
     if isinstance(spelling.unit, TextTimes):
-        return f"what is taken is {spelling.rule}"
+        if is_skipped(sent, spelling.unit):
+            return (
+                f"clocks in {spelling.unit.zone} skip it, in spring: let the producer send times "
+                "of UTC, or each with its offset (%z)"
+            )
+        return "name the producer's own format, as event_time: {unit: {text: …}}, or mend it there"
     found = _ISO.fullmatch(sent) if isinstance(sent, str) else None
     return None if found is None else _of_iso(found)
 

@@ -142,7 +142,8 @@ def _parsed(value: str, known: Mapping[str, FieldType]) -> Expression:
 def _condition(text: str | None, known: Mapping[str, FieldType]) -> Computation | None:
     if text is None:
         return None
-    return Computation("where", "where", text.strip(), parse_expression(text)).typed(known)
+    text = text.strip()
+    return Computation("where", "where", text, parse_expression(text)).typed(known)
 
 
 def _split(text: str) -> _Call | None:

@@ -14,6 +14,7 @@ from typing import ClassVar, Final, Literal
 
 from windowing.model.errors import meant, shown
 from windowing.model.expressions.check import type_of
+from windowing.model.expressions.errors import ExpressionError
 from windowing.model.expressions.parse import parse_expression
 from windowing.model.expressions.tree import Expression, Name, names_in
 from windowing.model.fates import FILTERED, WARNED, Fate
@@ -88,7 +89,7 @@ class Computation:
                     f"{shown(self.text)} is {found}, and what a record has to fulfil is true or "
                     "false: compare it, as amount > 0"
                 )
-                raise ValueError(msg)
+                raise ExpressionError(msg, self.text, self.expression.at)
         except ValueError as error:
             raise MistakeAt(self.path, str(error)) from None
         return replace(self, type=found)
@@ -99,7 +100,7 @@ class Computation:
                 f"{shown(self.text)} is {found}, and a time is a timestamp, or an int in unit: "
                 "cast it, as cast(x AS timestamp)"
             )
-            raise ValueError(msg)
+            raise ExpressionError(msg, self.text, self.expression.at)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,6 @@ PLACE = ("left", "left_offset", "right", "right_offset")
 
 Operator = Literal["<", "<=", "=", "!=", ">=", ">"]
 _OPERAND = re.compile(rf"(left|right)\.({PATH})")
-_WORD = re.compile(PATH)
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _TEXT = re.compile(r"'[^']*'")
 _FIELD = r"""(?:"(?:[^"]|"")*"|[^\s<>=!"])+"""
@@ -133,7 +132,7 @@ def _equalities(value: object) -> object:
 
 
 def _shown(text: object) -> Operand | PairExpression:
-    if not isinstance(text, str) or _OPERAND.fullmatch(text) or _WORD.fullmatch(text):
+    if not isinstance(text, str) or _OPERAND.fullmatch(text):
         return _operand(text)
     return parse_pair_expression(text)
 

@@ -155,7 +155,7 @@ def duration_us(value: object, *, minimum_us: int = 0, maximum_us: int = LENGTH_
         raise ValueError(msg)
     length = parse_length(value)
     if not length.is_time:
-        msg = f"{value!r} is not a length of time: it needs a unit such as seconds"
+        msg = f"{value!r} is not a length of time: it needs a unit of time, as '30 seconds'"
         raise ValueError(msg)
     exact = length.scaled()
     if exact.denominator != 1:

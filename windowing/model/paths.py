@@ -129,11 +129,23 @@ def check_once(fields: object) -> object:
     return fields
 
 
+class InsideAnother(ValueError):
+    """A field that cannot be one beside another field.
+
+    Attributes:
+        name: of the field.
+    """
+
+    def __init__(self, name: str, message: str) -> None:
+        self.name = name
+        super().__init__(message)
+
+
 def check_apart(names: Iterable[str]) -> None:
     """Check that no field is inside another one, which would have to be an object.
 
     Raises:
-        ValueError: one is.
+        InsideAnother: one is.
     """
     paths, kinds = dict[Path, str](), dict[Path, type]()
     for name in names:
@@ -145,11 +157,11 @@ def check_apart(names: Iterable[str]) -> None:
                     f"{name!r}: {spelled(path[:place])} cannot be an object for one field, and an "
                     "array for another: take one out"
                 )
-                raise ValueError(msg)
+                raise InsideAnother(name, msg)
         outer = next((paths[path[:n]] for n in range(1, len(path)) if path[:n] in paths), None)
         if outer is not None:
             msg = (
                 f"{name!r} is inside of {outer!r}, which is a field itself, and no object: take "
                 f"one out, or write '\"{name}\"' if the dot belongs to the name"
             )
-            raise ValueError(msg)
+            raise InsideAnother(name, msg)

@@ -1,56 +1,22 @@
-"""The flows of a pipeline: its queries, as written and with all defaults applied, or its join."""
+"""The flows of a pipeline: its queries or its join, all defaults applied."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
-from pydantic import BeforeValidator, Field, InstanceOf
+from pydantic import InstanceOf
 
-from windowing.model.emission import Accumulation, Early, Empty, Late, Retention, parse_retention
-from windowing.model.event_time import SpecModel
+from windowing.model.emission import Accumulation, Early, Late
 from windowing.model.fields import Aggregate, ValueType, may_overflow, value_type
 from windowing.model.flow import JoinFlow, StreamFlow
-from windowing.model.having import Having, HavingText
+from windowing.model.having import Having
 from windowing.model.join import PAIRS, PLACE, Comparison, Operand, Side, field_type, operands_in
 from windowing.model.pair_values import PairExpression
 from windowing.model.source import Source
 from windowing.model.types import FieldType
-from windowing.model.windows.activity import Warmup, parse_moment
 from windowing.model.windows.sliding import begins_later
 from windowing.model.windows.window import Window
-
-Kept = Annotated[Retention, BeforeValidator(parse_retention)]
-
-
-Offset = Annotated[int, Field(strict=True, ge=0)]
-Moment = Annotated[int, BeforeValidator(parse_moment)]
-
-
-class QueryFile(SpecModel):
-    """A query as written in the file, before defaults.
-
-    Attributes:
-        begins_us: since when it is active, as `windowing.model.windows.activity.Activity` has it.
-        until_us, warmup, joined, left, later: the same; the last three are what a log makes of a
-            file.
-    """
-
-    window: str | dict[str, Any]
-    group_by: list[str] = Field(default_factory=list)
-    aggregates: dict[str, Any]
-    late: Late | None = None
-    retention: Kept | None = None
-    early: Early | None = None
-    accumulation: Accumulation | None = None
-    empty: Empty | None = None
-    having: HavingText = None
-    begins_us: Moment | None = Field(default=None, alias="from")
-    until_us: Moment | None = Field(default=None, alias="until")
-    warmup: Warmup | None = None
-    joined: dict[str, Offset] | None = None
-    left: dict[str, Offset] | None = None
-    later: dict[str, Moment] | None = None
 
 
 class Flow(Protocol):
@@ -103,10 +69,7 @@ class Flow(Protocol):
 
     @property
     def revised_by(self) -> tuple[str, ...] | None:
-        """The fields of the key whose rows are revisions of each other, in whatever window.
-
-        None: rows are revisions of each other if window and key are equal.
-        """
+        """The fields of the key by which rows are revisions of each other; None: window and key."""
 
     @property
     def by_wall_clock(self) -> bool:
@@ -284,11 +247,11 @@ class Query(StreamFlow, MostFlows):
             ValueError: it does not fit them.
             UserAggregateError: a class cannot be used.
         """
-        if self.having is None:
+        if (having := self.having) is None:
             return {}
-        known = [one for one in self.aggregates if one.user is None or self.having.uses([one.name])]
+        known = [one for one in self.aggregates if one.user is None or having.uses([one.name])]
         values = {one.name: value_type(one, fields) for one in known}
-        return self.having.types(self.key_types(fields), values)
+        return having.types(self.key_types(fields), values)
 
     def without_values(self) -> Query:
         """Return the query without its aggregates."""
@@ -297,13 +260,9 @@ class Query(StreamFlow, MostFlows):
     @property
     def marks(self) -> tuple[str, ...]:
         """The extra columns of its tables, which only some rows fill."""
-        retracting, merging = self.accumulation == "retracting", self.window.traits.merging
-        withdraws = self.having is not None and not retracting
-        return (
-            *(["op"] if retracting else []),
-            *(["tombstone"] if withdraws else []),
-            *(["absorbed_by"] if merging else []),
-        )
+        retracts, judged = self.accumulation == "retracting", self.having is not None
+        withdraws = ["op"] if retracts else ["tombstone"] if judged else []
+        return (*withdraws, *(["absorbed_by"] if self.window.traits.merging else []))
 
 
 class JoinQuery(JoinFlow, MostFlows):

@@ -24,7 +24,7 @@ from windowing.model.fates import BY_WINDOWS, DUPLICATE, FILTERED, Fates
 from windowing.model.lane_numbers import LaneNumbers
 from windowing.model.metadata import carried_of, is_known_metadata, metadata_type
 from windowing.model.names import PathName, TopicName
-from windowing.model.paths import check_apart, check_once
+from windowing.model.paths import InsideAnother, check_apart, check_once
 from windowing.model.progress import Disorder, parse_disorder, parse_disorder_of
 from windowing.model.reading import MistakeAt, PartSpec, parse_format, with_steps
 from windowing.model.types import FieldType, parse_field_type
@@ -128,7 +128,12 @@ class Source(LaneNumbers, SpecModel):
         for part in self.parts:
             if "event_time" in part.model_fields_set:  # else it stands for one with mistakes
                 timed = () if part.event_time.expr is not None else (part.event_time.field,)
-                check_apart(dict.fromkeys((*part.declared, *timed)))
+                try:
+                    check_apart(dict.fromkeys((*part.declared, *timed)))
+                except InsideAnother as error:
+                    is_field = error.name in part.declared
+                    path = ("fields", error.name) if is_field else ("event_time", "field")
+                    raise _located(MistakeAt(path, str(error))) from None
         return self
 
     @model_validator(mode="after")

@@ -71,6 +71,16 @@ class TextTimes:
         return [letter for is_directive, letter in self.parts if is_directive and letter != "%"]
 
     @property
+    def rule(self) -> str:
+        """How they have to be spelled, in words."""
+        return f"a text as {self.format!r}"
+
+    @property
+    def rule_of_zone(self) -> str:
+        """Which of them there are, in words."""
+        return f"a time that clocks in {self.zone} show"
+
+    @property
     def odd(self) -> str:
         """Its characters beyond printable ASCII; a text must have the same ones."""
         return odd_characters(self.format)
@@ -118,7 +128,7 @@ class Spelling:
         if self.unit == "iso":
             return "YYYY-MM-DDTHH:MM[:SS[.ffffff]][Z|±HH:MM]; no offset is UTC"
         if isinstance(self.unit, TextTimes):
-            return f"a text as {self.unit.format!r}, and a time that there is in {self.unit.zone}"
+            return f"{self.unit.rule}, and {self.unit.rule_of_zone}"
         return f"{'a number' if self.fraction else 'an integer'}, in {self.unit}"
 
 

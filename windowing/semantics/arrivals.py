@@ -9,6 +9,8 @@ from typing import Literal
 
 from windowing.model.fates import DUPLICATE, WARNED
 from windowing.model.file.changes import Change
+from windowing.model.registry import PluginError
+from windowing.model.user.user_code import raisable, words
 from windowing.semantics.changes import UndeclaredChange, judge
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.log import LogEntry
@@ -63,6 +65,7 @@ def follow(
     Raises:
         UndeclaredChange: the lane takes a change of the queries that the reader's pipeline does
             not know.
+        PluginError: the lane's generator failed.
     """
     arrivals: list[ReadRecord] = []
     for entry in entries:
@@ -89,11 +92,18 @@ def follow(
             ReadRecord(lane.name, entry.partition, entry.offset, met, content, lane.rank)
         )
         if isinstance(content, Record):
-            seen = content.withheld is None
-            lane.record(place_of(content, attribute), content.fields, seen=seen)
-            if lane.timed is not None:
-                lane.timed.record(content.ts_us, content.fields)
+            try:
+                _advance(lane, content, attribute)
+            except raisable() as error:
+                msg = f"its generator of progress failed: {words(error)}"
+                raise PluginError(f"{lane.name}, offset {entry.offset}: {msg}") from error
     return arrivals
+
+
+def _advance(lane: Lane, record: Record, attribute: str | None) -> None:
+    lane.record(place_of(record, attribute), record.fields, seen=record.withheld is None)
+    if lane.timed is not None:
+        lane.timed.record(record.ts_us, record.fields)
 
 
 def _change(

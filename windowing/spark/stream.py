@@ -62,7 +62,8 @@ def windowed(
         - the key fields and the aggregates of all queries, each under its own name, or as
           `key.NAME` and `values.NAME` if the name is one of these columns
         - `pane` (`full`, `late`; `early` rows are provisional), `revision`, `records`, `offsets`
-        - `op`, `absorbed_by`, if some query retracts, or has sessions that may be absorbed
+        - `op`, `tombstone`, `absorbed_by`, if some query retracts, has `having`, or has sessions
+          that may be absorbed
         - `source`, `partition`, `offset`, `reason`: for a dead letter
 
     Raises:

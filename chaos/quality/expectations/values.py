@@ -23,7 +23,9 @@ class ExpectSumsToFit(FrameExpectation):
     """
 
     max_share: float = pydantic.Field(0, description="Of the rows", ge=0, le=1)
-    description: str | None = "No sum of ints leaves int64, and no class of yours fails."
+    description: str | None = (
+        "No sum of ints leaves int64, and no class or expression of yours fails."
+    )
     metric_name: ClassVar[str] = "table.sums.overflow"
 
     @staticmethod

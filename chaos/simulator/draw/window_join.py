@@ -14,7 +14,7 @@ _OUTER: Final = {"inner": None, "left": "left", "right": "right", "full": "full"
 _SHARE: Final = 0.35
 """How many of the joins by distance are drawn again as window joins."""
 _NEAR: Final = 0.6
-"""How often most records of a window are partners."""
+"""How often most records of a window are partners, with little disorder and a long retention."""
 _COMPUTED: Final = (
     *("right.at - left.ts", "left.ts", "coalesce(left.v, right.w)", "left.v div right.w"),
     *("right.w mod left.h", "CASE WHEN left.v > 0 THEN right.w div left.h END", "left.v + right.w"),
@@ -34,16 +34,32 @@ def draw_window_join(document: dict[str, Any], clock: Clock, *, always: bool) ->
     for side in ("left", "right"):
         join[side] = {name: part for name, part in join[side].items() if name != "window"}
     outer = _OUTER[join["kind"]]
-    window = draw_window(rng, "sliding", clock, number=False, wide=True, lanes=1)
+    kind = rng.choice(("sliding", "sliding", "sliding", "cumulate"))
+    window = draw_window(rng, kind, clock, number=False, wide=True, lanes=1).partition(" PATTR")[0]
     if rng.random() < 0.7:
         window = window.replace(" WATTR ts", "")
     join |= {"kind": "window", "window": window, **({} if outer is None else {"outer": outer})}
-    if rng.random() < _NEAR:
-        join["equal"] = rng.choice([[], ["g"], ["g"]])
     document = {**document, "join": join}
+    if rng.random() < _NEAR:
+        return _near(rng, document, clock)
     if document["late"]["policy"] == "update" and rng.random() < 0.3:
         document["retention"] = {"windows": rng.choice([1, 2, 5])}
     return document
+
+
+def _near(rng: random.Random, document: dict[str, Any], clock: Clock) -> dict[str, Any]:
+    """Return a window join in which most records of a window are partners, and late ones count."""
+    join = document["join"] | {"equal": rng.choice([[], ["g"], ["g"]])}
+    join["where"] = join["where"][:1] if rng.random() < 0.3 else []
+    for side in ("left", "right"):
+        source = join[side]["source"]
+        if "joined" not in source:
+            disorder = rng.choice(["ordered", "ordered", {"slack": clock.us(1)}])
+            join[side] = {"source": {**source, "disorder": disorder}}
+    mode = {"mode": "consistent"} if rng.random() < 0.25 else {}
+    late = {"policy": "update", "every": clock.us(rng.choice([1, 3, 7])), **mode}
+    kept = rng.choice([clock.us(rng.choice([0, 2, 15, 40])), {"windows": rng.choice([1, 2, 5])}])
+    return {**document, "join": join, "late": late, "retention": kept}
 
 
 def with_shown(join: dict[str, Any]) -> dict[str, Any]:

@@ -143,8 +143,18 @@ def one(value: dict, key: bytes | None = b"k") -> list[LogRecord]:
 @pytest.mark.parametrize(
     ("value", "detail"),
     [
-        ({"v": 3, "q": 0}, ("first", "v div q < 9 OR v IS NULL has a value")),
-        ({"v": 0, "q": 1, "id": "a"}, ("day", "coalesce(substr(id, v, 1), $key) has a value")),
+        (
+            {"v": 3, "q": 0},
+            ("first", "v div q < 9 OR v IS NULL has a value; here: division by zero"),
+        ),
+        (
+            {"v": 0, "q": 1, "id": "a"},
+            (
+                "day",
+                "coalesce(substr(id, v, 1), $key) has a value; here: substr from below 1, or of a "
+                "length below 0",
+            ),
+        ),
         ({"v": 18, "q": 2}, (None, "v div q < 9 OR v IS NULL")),
         ({"v": None, "q": 0}, None),
     ],

@@ -46,6 +46,10 @@ RECORDED = {
     ],
     "late-update-consistent": ["ts", f"w by ts: {SLICES}"],
     "late-update-generous": ["ts", f"w by ts: {SLICES}"],
+    "nexmark-q8": [
+        "dateTime",
+        "pairs by dateTime: WindowJoinLanePart, WindowJoinShardPart: records",
+    ],
     "poison": ["ts", f"w by ts: {SLICES}"],
     "retention-edge": ["ts", f"a by ts: {SLICES}", f"b by ts: {SLICES}"],
     "sessions": [

@@ -102,12 +102,27 @@ def good(ts: int) -> bytes:
 def test_what_comes_too_late_names_the_time_and_the_policy() -> None:
     (late,) = letters(P, [rows_of(good(0), good(50), good(1))])
     assert (late["reason"], late["query"]) == ("late", "q")
-    assert (late["field"], late["value"]) == ("ts", str((T + 1) * 1_000_000))
+    assert (late["field"], late["value"]) == ("ts", "2001-09-09T01:46:41+00:00")
     assert "had ended" in str(late["rule"])
     text = P.text + "late: {policy: update, every: 10 s}\nretention: 20 s\n"
     (late,) = letters(parse_pipeline(text), [rows_of(good(0), good(50), good(1))])
     assert late["reason"] == "out_of_retention"
     assert "up to 20 s after its window's end" in str(late["rule"])
+
+
+def test_a_time_that_clocks_skip_breaks_another_rule_than_one_that_is_misspelled() -> None:
+    """Both were said to be no text as the format, which a skipped one is."""
+    text = P.text.replace("unit: s, ", "unit: {text: '%Y-%m-%d %H:%M', zone: Europe/Berlin}, ")
+    rules = ValueRules.of(parse_pipeline(text))
+
+    def rule_of(time: object) -> str | None:
+        value = json.dumps({"ts": time, "k": "a", "x": 1}).encode()
+        return detail("bad_event_time", value, None, None, rules).rule
+
+    assert rule_of("2024-03-31 02:30") == "a time that clocks in Europe/Berlin show"
+    assert {*map(rule_of, ("31.03.2024 02:30", "2024-02-30 02:30", 5))} == {
+        "a text as '%Y-%m-%d %H:%M'"
+    }
 
 
 def test_windows_over_a_number_name_it() -> None:

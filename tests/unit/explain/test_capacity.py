@@ -23,6 +23,7 @@ from windowing.explain.capacity import (
 )
 from windowing.explain.pipeline import UnknownQuery, cost
 from windowing.model import parse_pipeline
+from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.landmark import Landmark
 from windowing.model.windows.session import Session
 from windowing.model.windows.sliding import Sliding
@@ -31,6 +32,7 @@ S_US = 1_000_000
 MIN_US = 60 * S_US
 TUMBLING = Sliding(MIN_US, MIN_US, "ts")
 SLIDING = Sliding(60 * MIN_US, MIN_US, "ts")
+DAY_US = 24 * 60 * MIN_US
 COSTS = UnitCosts(
     machine="a machine",
     core_us={"tumbling": 4, "sliding": 5, "session": 8},
@@ -52,6 +54,17 @@ def test_a_million_records_a_second() -> None:
     assert found.partitions == 20  # 200 MB/s, at 10 MB/s each
     assert found.batch_took_s == pytest.approx(0.5 + 10_000_000 * 4e-6 / 8)
     assert found.rows_per_s == pytest.approx(1_000_000 / 60, rel=0.01)
+
+
+def test_a_period_holds_one_sum_and_what_is_open() -> None:
+    """A day by minutes needs what an hour by minutes needs, and not a day of slices."""
+    load = replace(LOAD, rate=1_000, keys=1_000, held_us=10 * MIN_US)
+    day, hour = (
+        partials(Cumulate(length, MIN_US, "ts"), load, 4) for length in (DAY_US, 60 * MIN_US)
+    )
+    assert kind_of(Cumulate(DAY_US, MIN_US, "ts")) == "sliding"
+    assert day == pytest.approx(hour, rel=0.01)
+    assert partials(Sliding(DAY_US, MIN_US, "ts"), load, 4) > 100 * day
 
 
 def test_another_query_costs_what_it_adds() -> None:

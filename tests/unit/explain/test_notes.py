@@ -3,6 +3,7 @@
 import pytest
 
 from tests.unit.model.test_control import TEXT as WITH_CONTROL
+from windowing.engine.reading.failures import CAST, OVERFLOW, SUBSTR, YEARS, ZERO
 from windowing.explain.notes import (
     DeadGroup,
     Findings,
@@ -143,10 +144,41 @@ def test_the_unit_that_fits_is_found_for_every_pair() -> None:
         ("bad_event_time", "ts", "1.5", "{unit: us, fraction: true}"),
         ("time_out_of_range", "ts", "1772442000", "the unit that fits is s"),
         ("unknown_field", "vv", "1", "is v meant?"),
+        ("unknown_field", "a.b", "1", "declare it as '\"a.b\"' under source.fields"),
+        ("out_of_retention", "ts", "1", "or a longer retention"),
+        ("late", "ts", "1", "late: {policy: update}"),
     ],
 )
 def test_advice_fits_what_was_refused(reason: str, field: str, value: str, said: str) -> None:
     assert said in way_out(reason, field, value, pipeline().source)
+
+
+@pytest.mark.parametrize(
+    ("cause", "said"),
+    [
+        (ZERO, "CASE WHEN q <> 0"),
+        (OVERFLOW, "a type with more room"),
+        (f"{CAST} to int of what is none", "cast only what has the form"),
+        (YEARS, "source.event_time.min and max"),
+        (SUBSTR, "counts from 1"),
+        ("another one", "an expression has no value for it"),
+    ],
+)
+def test_advice_on_an_expression_fits_why_it_has_no_value(cause: str, said: str) -> None:
+    rule = f"v / q, of w.r, has a value; here: {cause}"
+    assert said in way_out("bad_expression", "(v / q)", "{}", pipeline().source, rule=rule)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ('"31.03.2024 02:30"', "clocks in Europe/Berlin skip it, in spring"),
+        ('"2024-03-31 03:30"', "name the producer's own format"),
+    ],
+)
+def test_advice_on_a_local_time_fits_why_it_is_none(value: str, said: str) -> None:
+    unit = "unit: {text: '%d.%m.%Y %H:%M', zone: Europe/Berlin}"
+    assert said in way_out("bad_event_time", "ts", value, pipeline("unit: us", unit).source)
 
 
 def test_only_a_limit_that_the_file_has_is_to_be_moved() -> None:

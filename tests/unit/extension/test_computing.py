@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from windowing.model.registry import PLUGINS_VARIABLE, PluginError
 from windowing.model.rows import row_line
 from windowing.runtime.local import Output, run
 from windowing.semantics import evaluate
+from windowing.semantics.lanes import Lane
 
 TEXT = """
 name: levels
@@ -80,6 +82,32 @@ def test_reading_a_pipeline_imports_neither(tidepool: Path) -> None:
 
 def test_engine_and_definition_agree(tidepool: Path) -> None:
     assert_is_defined(run(parse_pipeline(TEXT), batches()))
+
+
+def test_a_generator_that_raises_is_named_with_the_record(
+    tidepool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(parse_pipeline(TEXT), batches())  # imports the package
+    lane = sys.modules["tidepool.lane_generator"].ShuffledLane
+    whole = lane.bounds
+
+    def brittle(self: Any, records: Any, memory: list[int]) -> Any:
+        if 12 in records["ts_us"] and 140 in memory + records["ts_us"].to_list():
+            raise LookupError("a seiche")
+        return whole(self, records, memory)
+
+    monkeypatch.setattr(lane, "bounds", brittle)
+    said = "s/0, offset 13: its generator of progress failed: LookupError: a seiche"
+    with pytest.raises(PluginError, match=said):
+        run(parse_pipeline(TEXT), batches())
+
+    def sunk(self: Lane, value: int, fields: Any, *, seen: bool) -> None:
+        if value == 12:
+            raise LookupError("a seiche")
+
+    monkeypatch.setattr(Lane, "record", sunk)
+    with pytest.raises(PluginError, match=said):
+        evaluate(parse_pipeline(TEXT), log())  # type: ignore[arg-type]
 
 
 def test_the_simulator_runs_them(tidepool: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import random
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from windowing.model import PipelineError, WindowError, parse_pipeline
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.registry import PluginError
 from windowing.model.windows.registry import window
+from windowing.semantics import evaluate
 from windowing.semantics.windows.classes import definition_of
 
 TEXT = """\
@@ -146,6 +148,47 @@ def test_a_mistake_that_only_the_class_knows_is_said_when_it_runs(tidepool: Path
         rows_of(TEXT.replace("ahead_h: 1", "ahead_h: 30"))
     with pytest.raises(WindowError, match=r"E_VALUE: window months: .* unexpected keyword .*of"):
         rows_of(TEXT.replace("ahead_h: 1", "of: 30"))
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("method", ["last", "open_from"])
+def test_a_numbering_that_raises_is_named_with_the_record(
+    tidepool: Path, monkeypatch: pytest.MonkeyPatch, method: str, fused: bool
+) -> None:
+    pipeline = parse_pipeline(TEXT)
+    rows_of(TEXT)  # imports the package
+    months = sys.modules["tidepool.months"].MonthNumbering
+    whole = getattr(months, method)
+
+    def brittle(self: Any, numbers: np.ndarray) -> np.ndarray:
+        if (numbers == us(LOG[2])).any():
+            raise LookupError("no such month")
+        return whole(self, numbers)
+
+    monkeypatch.setattr(months, method, brittle)
+    said = rf"t/0, offset 2: window months: \w+ failed for {us(LOG[2])}: LookupError: no such"
+    with pytest.raises(PluginError, match=said):
+        run(pipeline, [{0: records()}], fused=fused)
+
+
+def test_a_definition_that_raises_is_named_with_the_record(
+    tidepool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = parse_pipeline(TEXT)
+    definition = type(definition_of(pipeline.flows[0]))
+    whole = definition.wids
+
+    def brittle(self: Any, value: int) -> range:
+        if value == us(LOG[2]):
+            raise LookupError("no such month")
+        return whole(self, value)
+
+    monkeypatch.setattr(definition, "wids", brittle)
+    values = enumerate(records().values)
+    log = [Entry("t", 0, offset, value, None, None) for offset, value in values]
+    said = rf"t/0, offset 2: window months: wids failed for {us(LOG[2])}: LookupError: no such"
+    with pytest.raises(PluginError, match=said):
+        evaluate(pipeline, log)
 
 
 def test_a_window_without_parts_cannot_run(tidepool: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from windowing.model import Pipeline, PipelineError, parse_pipeline
-from windowing.model.file.changes import as_written
+from windowing.model.file.changes import Change, Copy, as_written, changed
 from windowing.model.file.versions import with_shards
 from windowing.model.file.yaml_lines import load
 from windowing.model.times import TextTimes
@@ -20,11 +20,19 @@ source:
   event_time: {field: ts, unit: {text: "%Y-%m-%d %H:%M:%S", zone: Europe/Berlin}}
   fields: {v: int, t: timestamp}
   disorder: ordered
+  control: all
 queries:
   tens:
     window: RANGE 10 seconds SLIDE 10 seconds WATTR ts
     aggregates: {n: count, h: "max(extract(hour FROM t, 'Asia/Tokyo'))"}
 """
+
+
+ADDED = {
+    "window": "RANGE 1 day SLIDE 1 day WATTR ts ZONE Africa/Cairo",
+    "aggregates": {"n": "count"},
+    "from": 0,
+}
 
 
 def without_summer_time() -> Zone:
@@ -73,6 +81,18 @@ def test_a_file_without_zones_is_kept_as_it_is() -> None:
         FILE.replace("zone: Europe/Berlin", "zone: UTC").replace(", 'Asia/Tokyo'", "")
     )
     assert plain.keeping_zones() is plain, "no table of UTC is ever another"
+
+
+def test_a_query_that_the_log_adds_brings_the_table_of_its_zone() -> None:
+    made_up = without_summer_time()
+    kept = parse_pipeline(FILE).keeping_zones({made_up.name: made_up})
+    after = changed(kept, Copy("ebb/0", 7, Change({"later": ADDED}, {})))
+    assert isinstance(after, Pipeline)
+    assert {*after.zone_tables} == {"Africa/Cairo", "Asia/Tokyo", "Europe/Berlin"}
+    assert "Africa/Cairo" not in kept.zones
+    again = parse_pipeline(after.text)
+    assert again.zone_tables == after.zone_tables
+    assert zone_of_times(again) == zone_of_times(after) == made_up
 
 
 @pytest.mark.parametrize("table", [3, "no base64!", "QQ==", None])

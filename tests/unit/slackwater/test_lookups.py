@@ -299,6 +299,15 @@ def test_an_open_window_says_who_holds_it_back(files: tuple[str, str]) -> None:
     assert [record["sent"] for record in found["records"]] == [False, False]
 
 
+def test_windows_that_begin_together_are_named_by_their_ids(files: tuple[str, str]) -> None:
+    Path(files[0]).write_text(PIPELINE.replace("RANGE 10 s", "RANGE CUMULATE 20 s"))
+    key = ("--query", "q", "--key", "a")
+    refused = said(files, *key, "--window", "1970-01-01", code=2).replace("│", " ")
+    assert "name one by its id" in " ".join(refused.split())
+    second = said(files, *key, "--window", "1").splitlines()[0]
+    assert second.endswith("1970-01-01T00:00:00Z to 1970-01-01T00:00:20Z")
+
+
 def test_windows_over_rows_count(files: tuple[str, str]) -> None:
     closed = said(files, "--query", "r", "--window", "0", "--key", "0")
     assert "closed: 2 records" in closed

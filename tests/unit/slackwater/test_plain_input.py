@@ -106,6 +106,8 @@ def test_rows_become_events_and_a_test(folder: Path, monkeypatch: pytest.MonkeyP
         *('{"0": 3}', "--hash", "k", "--salt-env", "SALT", "--test", "it", "--output", "t.yml"),
     )
     assert made.exit_code == 0, made.output
+    said = " ".join(made.output.split())
+    assert "t.yml is the block tests: alone: put it at the end of p.yml, or its lines below" in said
     text = (folder / "t.yml").read_text()
     assert ("t/0 1 " in text, "t/0 3 {" in text, '"b"' in text) == (True, False, False)
     (folder / "p.yml").write_text(PIPELINE + text)

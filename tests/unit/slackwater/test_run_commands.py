@@ -352,10 +352,13 @@ def local_times(desk: Desk) -> None:
     desk.edit("unit: us", 'unit: {text: "%Y-%m-%d %H:%M:%S", zone: Europe/Berlin}')
     desk.edit("{v: int}", "{v: int, t: timestamp}")
     desk.edit("n: count", "n: count, h: \"max(extract(hour FROM t, 'Asia/Tokyo'))\"")
+    days = "{window: RANGE 1 day SLIDE 1 day WATTR ts ZONE Europe/Berlin, aggregates: {n: count}}"
+    desk.edit("queries:", f"queries:\n  days: {days}")
     lines = [json.loads(line) for line in desk.events.read_text().splitlines()]
     for at, line in enumerate(lines):
         time = f"2027-07-01 12:{at // 60:02}:{at % 60:02}"
         line["value"] |= {"ts": time, "t": time}
+    lines.append({"source": GOOD, "partition": 0, "offset": 100, "control": {"end": True}})
     desk.events.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
@@ -368,9 +371,11 @@ def test_a_run_is_computed_and_judged_by_the_tables_that_it_began_with(desk: Des
     write_tables(run, desk.events)
     rows = [json.loads(line) for _, line in read_output(run.own_pipeline(), run.table, "r1").rows]
     noon = instant_us("2027-07-01T11:00:00Z")  # which is 10:00 in UTC by the installed table
-    assert min(row["window_start"] for row in rows) == noon
-    assert {row["values"]["h"] for row in rows} == {21}
-    said = desk.call("verify", desk.file, "--input", desk.events)
+    tens, days = ([row for row in rows if row["query"] == name] for name in ("tens", "days"))
+    assert min(row["window_start"] for row in tens) == noon
+    assert {row["values"]["h"] for row in tens} == {21}
+    assert [row["window_start"] for row in days] == [instant_us("2027-06-30T23:00:00Z")]
+    said = desk.call("verify", desk.file, "--input", desk.events, "--until", "end")
     assert "lost 0, duplicated 0, differing 0" in said
     assert "differs now" not in said, "the file is the run's, whatever is installed"
     # By the installed tables, they would be the rows of other windows.

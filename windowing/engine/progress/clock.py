@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from windowing.engine.columns import BEFORE, KEY_BOUND, KIND, TIME, field_column
+from windowing.engine.columns import BEFORE, KEY_BOUND, KIND, OFFSET, TIME, field_column
 from windowing.engine.progress import generator_of
 from windowing.engine.progress.reached import (
     LaneProgress,
@@ -30,6 +30,7 @@ from windowing.engine.progress.reached import (
     ProgressOfLanes,
     RowProgress,
     StreamProgress,
+    spelled,
 )
 from windowing.engine.reading.pack import BOUND, BOUND_ON, END, IGNORED, OBSERVED
 from windowing.engine.storage.frames import where
@@ -37,7 +38,10 @@ from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Ints
 from windowing.model import Query
 from windowing.model.file.pipeline import Source
 from windowing.model.progress import Disorder, OrderedPer
+from windowing.model.registry import PluginError
 from windowing.model.rules import in_log_order
+from windowing.model.run_errors import CheckpointMismatch
+from windowing.model.user.user_code import raisable, words
 from windowing.model.windows.window import ROW_NUM
 
 
@@ -195,6 +199,17 @@ def begin(clock: ClockId, source: Source, number: int) -> LaneProgress:
     return LaneProgress() if since is None else LaneProgress(since, since)
 
 
+def begins_behind(
+    clock: ClockId, lane: str, begins: LaneProgress, highest_us: int
+) -> CheckpointMismatch:
+    """Return the error that an added lane begins behind what the run has reached."""
+    return CheckpointMismatch(
+        f"lane {lane} is said to join at {clock.attribute} {spelled(begins.progress_us)}, and the "
+        f"run is at {spelled(highest_us)}: windows have closed without it; take its lines out of "
+        "joined, and accept it again with `slackwater topics FILE --accept-partitions`"
+    )
+
+
 def progress_of(
     clock: ClockId, lanes: Sequence[LaneProgress], keys: pl.DataFrame | None
 ) -> Progress:
@@ -223,7 +238,7 @@ class AttributeClock:
 
     def __init__(self, clock: ClockId, disorder: Disorder, lane: str, *, timed: bool) -> None:
         self._key = None if clock.key is None else field_column(clock.key)
-        self._generator = generator_of(disorder, lane)
+        self._generator, self._lane = generator_of(disorder, lane), lane
         self._by_record = isinstance(disorder, OrderedPer) and self._key is not None
         self._other = None if timed else field_column(clock.attribute)
 
@@ -265,7 +280,7 @@ class AttributeClock:
     def _bounds(self, rows: Rows, memory: list[int]) -> Ints:
         """Return the bound after each row, `NOTHING_YET` for none; only the lane's end is ENDED."""
         # Only `end` closes a lane.
-        of_data = np.minimum(self._generator.bounds(rows.data, memory), ENDED - 1)
+        of_data = np.minimum(self._generated(rows.data, memory), ENDED - 1)
         if rows.is_data.all():
             return of_data
         kind, ts_us = _kinds_and_times(rows)
@@ -276,6 +291,29 @@ class AttributeClock:
         bounds[observed] = np.minimum(self._generator.observed(ts_us[observed]), ENDED - 1)
         bounds[kind == END] = ENDED
         return bounds
+
+    def _generated(self, records: pl.DataFrame, memory: list[int]) -> Ints:
+        """Return the generator's bounds.
+
+        Raises:
+            PluginError: it failed. No bound can stand in for it, as it would decide what is late.
+        """
+        before = [*memory]
+        try:
+            return self._generator.bounds(records, memory)
+        except raisable() as error:
+            offset = self._failing(records, before)
+            msg = f"{self._lane}, offset {offset}: its generator of progress failed: {words(error)}"
+            raise PluginError(msg) from error
+
+    def _failing(self, records: pl.DataFrame, memory: list[int]) -> int:
+        """Return the offset of the record at which the generator fails."""
+        for number in range(len(records)):
+            try:
+                self._generator.bounds(records[number : number + 1], memory)
+            except raisable():
+                return int(records[OFFSET][number])
+        return int(records[OFFSET][0])
 
 
 def _kinds_and_times(rows: Rows) -> tuple[NDArray[np.uint8], Ints]:

@@ -14,7 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.columns import FATE, KIND, REFUSAL, TIME, WARNED, field_column, field_of
-from windowing.engine.reading.expressions.evaluate import evaluate_in_order
+from windowing.engine.reading.expressions.evaluate import evaluate, evaluate_in_order
+from windowing.engine.reading.failures import causes
 from windowing.engine.reading.refusals import shown
 from windowing.engine.reading.rules import ValueRules
 from windowing.model.computed import BAD_EXPRESSION, Computation
@@ -24,6 +25,7 @@ from windowing.model.limits import LATEST
 Flags = NDArray[np.bool_]
 
 _NEVER: Final = -1
+_MISPLACED: Final = "a value that windows cannot lie over"
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,37 @@ class Judged:
     filtered: Flags
     warned: NDArray[np.int64]
 
-    def letter(self, at: int, rules: ValueRules) -> tuple[str, str | None, str] | None:
-        """Return reason, field and rule of a record's dead letter; None: it is none."""
+    def letter(
+        self, at: int, rules: ValueRules, cause: str | None
+    ) -> tuple[str, str | None, str] | None:
+        """Return reason, field and rule of a record's dead letter; None: it is none.
+
+        Args:
+            cause: of `causes`.
+        """
         if self.broken[at] == _NEVER:
             return None
         one = rules.computations[int(self.broken[at])]
-        if self.failed[at]:
-            return BAD_EXPRESSION, one.name, f"{one.text} has a value"
-        return one.reason, None, one.text
+        if not self.failed[at]:
+            return one.reason, None, one.text
+        used = rules.used_by.get(one.name)
+        what = one.text if used is None else f"{one.text}, of {used},"
+        return BAD_EXPRESSION, one.name, f"{what} has a value; here: {cause}"
+
+    def causes(self, rules: ValueRules) -> dict[int, str]:
+        """Return why expressions have no value, by record."""
+        found = dict[int, str]()
+        without = (self.broken != _NEVER) & self.failed
+        for number in np.unique(self.broken[without]).tolist():
+            places = np.flatnonzero(without & (self.broken == number))
+            one, rows = rules.computations[number], self.columns[places]
+            if one.is_field and one.name in rules.placed_by:
+                has = evaluate(one.expression, rows, rules.known_fields).failed.to_numpy()
+                found |= dict.fromkeys(places[~has].tolist(), _MISPLACED)
+                places, rows = places[has], rows.filter(pl.Series(has))
+            why = causes(one.expression, rows, rules.known_fields)
+            found |= dict(zip(places.tolist(), why, strict=True))
+        return found
 
 
 def judge(columns: pl.DataFrame, taken: Flags, withheld: Flags | None, rules: ValueRules) -> Judged:
@@ -152,9 +177,9 @@ def with_letters(
     places = np.flatnonzero(found.broken != _NEVER)
     if not len(places):
         return chunk
-    letters = []
+    letters, why = [], found.causes(rules)
     for place, value in zip(places.tolist(), values.gather(places), strict=True):
-        letter = found.letter(place, rules)
+        letter = found.letter(place, rules, why.get(place))
         assert letter is not None  # noqa: S101 - by the choice of places
         reason, name, rule = letter
         letters.append(json.dumps([reason, name, shown(value), rule]))

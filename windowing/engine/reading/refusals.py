@@ -19,10 +19,12 @@ from windowing.engine.reading.objects import BadValue
 from windowing.engine.reading.paths import Blocked
 from windowing.engine.reading.rules import ValueRules
 from windowing.engine.reading.steps import misfit
+from windowing.engine.reading.times import is_skipped
 from windowing.engine.reading.values import reading_of
 from windowing.model.control import ControlRule, unsealed
 from windowing.model.lengths import spell_us
 from windowing.model.query import Flow
+from windowing.model.times import TextTimes
 from windowing.model.types import FieldType
 from windowing.model.windows.window import ROW_NUM
 
@@ -178,23 +180,26 @@ def not_allowed(rule: ControlRule) -> str:
 def late_columns(query: Flow, data: pl.DataFrame) -> dict[str, pl.Expr]:
     """The columns of the detail of records that came too late for a query.
 
-    The value is the windowing attribute; microseconds if the event time is not a field.
+    The value is the windowing attribute; if the event time is not a field, the instant.
 
     Args:
-        data: the columns of the records.
+        data: the columns of these records.
     """
     own = field_column(query.attribute)
+    is_field = own in data.columns
+    times = pl.Series([] if is_field else list(map(instant, data[TIME])), dtype=pl.String)
     return {
         "field": pl.lit(_late_field(query), dtype=pl.String),
-        "value": pl.col(own if own in data.columns else TIME).cast(pl.String),
+        "value": pl.col(own).cast(pl.String) if is_field else pl.lit(times),
         "rule": pl.lit(_late_rule(query)),
     }
 
 
 def late_detail(query: Flow, ts_us: int, fields: Mapping[str, object]) -> Detail:
     """The same of one record: its event time, and its declared fields."""
-    value = fields.get(query.attribute, ts_us)
-    return Detail(_late_field(query), str(value), _late_rule(query))
+    value = fields.get(query.attribute)
+    shown_as = instant(ts_us) if value is None else str(value)
+    return Detail(_late_field(query), shown_as, _late_rule(query))
 
 
 def _late_field(query: Flow) -> str | None:
@@ -231,10 +236,15 @@ def _missing(_: dict[str, Any], __: int | None, rules: ValueRules) -> _Found:
     return rules.event_time.field, "the event time is there, and not null"
 
 
-def _no_time(_: dict[str, Any], __: int | None, rules: ValueRules) -> _Found:
+def _no_time(record: dict[str, Any], _: int | None, rules: ValueRules) -> _Found:
+    name, spelling = rules.event_time.field, rules.event_time.spelling
     if rules.time is not None:
-        return rules.event_time.field, f"{rules.time.text} has a value, of fields of their types"
-    return rules.event_time.field, rules.event_time.spelling.rule
+        return name, f"{rules.time.text} has a value, of fields of their types"
+    if not isinstance(spelling.unit, TextTimes):
+        return name, spelling.rule
+    sent = record[name] if name in record else rules.found(record, name)
+    skipped = isinstance(sent, str) and is_skipped(sent, spelling.unit)
+    return name, spelling.unit.rule_of_zone if skipped else spelling.unit.rule
 
 
 def _time(reason: str) -> Callable[[dict[str, Any], int | None, ValueRules], _Found]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from windowing.engine.reading.control import Gate
 from windowing.engine.reading.objects import BadValue
@@ -15,9 +15,13 @@ from windowing.model.file.pipeline import EventTime, Pipeline
 from windowing.model.limits import EARLIEST, LATEST
 from windowing.model.paths import Path, member_name, parse_path
 from windowing.model.progress import Delays, Heartbeat
+from windowing.model.query import Query
 from windowing.model.reading import JSON, PartSpec
 from windowing.model.source import Source
 from windowing.model.types import FieldType, Kind
+
+_NAMED_MAX: Final = 2
+"""The most users of an expression that a message names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +43,7 @@ class ValueRules:
         metadata: the names of what is used of a record besides its value.
         lane: topic and partition; partition 0 stands for all unless it is used.
         time: the expression of the event time; None: it is a field.
+        used_by: by arguments of aggregates that are computed, whose they are, in words.
     """
 
     event_time: EventTime
@@ -58,6 +63,7 @@ class ValueRules:
     metadata: tuple[str, ...] = ()
     lane: tuple[str, int] = ("", 0)
     time: Computation | None = None
+    used_by: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, pipeline: Pipeline, number: int = 0) -> ValueRules:
@@ -82,6 +88,7 @@ class ValueRules:
             metadata=source.metadata,
             lane=(source.topic, partition),
             time=source.time,
+            used_by=_used_by(pipeline, source),
         )
 
     @property
@@ -132,6 +139,23 @@ class ValueRules:
         if self.time is None:
             kinds[self.event_time.field] = self.event_time.spelling.kind
         return {member_name(name): kind for name, kind in kinds.items()}
+
+
+def _used_by(pipeline: Pipeline, source: Source) -> dict[str, str]:
+    found = {one.name: list[str]() for one in source.computations if one.role == "argument"}
+    if not found:
+        return {}
+    for query in pipeline.of(Query):
+        for aggregate in query.aggregates:
+            for name in found.keys() & {*aggregate.fields}:
+                found[name].append(f"{query.name}.{aggregate.name}")
+    return {name: _some(users) for name, users in found.items() if users}
+
+
+def _some(names: list[str]) -> str:
+    """Return some names in words, which begin with their number if they are many."""
+    few = " and ".join(names[:_NAMED_MAX])
+    return few if len(names) <= _NAMED_MAX else f"{len(names)} aggregates, such as {few}"
 
 
 def may_be_null(tree: Tree, rules: ValueRules) -> bool:

@@ -113,6 +113,13 @@ def _text_us(text: str, times: TextTimes) -> int | None:
     return zoned_us(local_us, times.zone)
 
 
+def is_skipped(text: str, times: TextTimes) -> bool:
+    """Whether a text is a time as the format has it, which the clocks of the zone skip."""
+    if _text_us(text, times) is not None:
+        return False
+    return _text_us(text, TextTimes(times.format)) is not None
+
+
 def zoned_us(local_us: int, zone: Zone) -> int | None:
     """Return the instant of a zone's local time, the first of two; None: it is skipped."""
     before, after = ahead_us(local_us, zone)

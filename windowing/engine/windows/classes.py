@@ -28,6 +28,7 @@ from windowing.engine.windows.calendar import CalendarNumbering
 from windowing.engine.windows.cumulate import CumulateShardPart, numbering_of
 from windowing.engine.windows.evaluation import Evaluation
 from windowing.engine.windows.join import JoinLanePart, JoinShardPart, equal_columns
+from windowing.engine.windows.own_numbering import OwnNumbering
 from windowing.engine.windows.part import LanePart, ShardPart, route
 from windowing.engine.windows.rows import RankedLanePart, RankedShardPart, numbered_part
 from windowing.engine.windows.session import SessionLanePart, SessionShardPart
@@ -100,7 +101,7 @@ def window_parts(kind: str) -> Callable[[_Class], _Class]:
     def register(class_: _Class) -> _Class:
         def parts(window: Window) -> Parts:
             assert isinstance(window, OwnWindow)  # noqa: S101 - of no other kind
-            numbering = class_(window.made())
+            numbering = OwnNumbering(kind, class_(window.made()))
             return Parts(
                 partial(SlidingLanePart, numbering=numbering),
                 partial(SlidingShardPart, numbering=numbering),

@@ -32,7 +32,7 @@ from windowing.engine.columns import (
 from windowing.engine.progress.reached import AllEnded, Progress, per_row, stamped
 from windowing.engine.storage.frames import where
 from windowing.engine.tuning import tuning
-from windowing.engine.wids import Flags, Grid, Ints, Numbering, slide_of
+from windowing.engine.wids import ENDED, Flags, Grid, Ints, Numbering, slide_of
 from windowing.engine.windows.intervals import content
 from windowing.engine.windows.part import Tables
 from windowing.engine.windows.sliding import LATE, SlidingShardPart, first_revision
@@ -133,19 +133,28 @@ class CumulatingCalendar(Periodic):
         return values < self._least
 
     def after(self, windows: Ints, count: int) -> Ints:
-        """Return the window that comes `count` windows after each; numbers of none do not count.
-
-        The next one is the first that has not ended when a window ends.
-        """
-        for _ in range(count):
-            windows = self.open_from(self.ends(windows))
-        return windows
+        """Return the window that comes `count` windows after each; numbers have holes."""
+        if not len(windows):
+            return windows
+        period, step = np.divmod(windows, self.steps)
+        first, more = int(period.min()), count // self.steps + 2
+        while True:
+            edges = self.spans.begins(np.arange(first, int(period.max()) + more + 1))
+            behind = np.concatenate([[0], np.cumsum(-(-np.diff(edges) // self.slide))])
+            wanted = behind[period - first] + step + count
+            if int(wanted.max()) < behind[-1] or edges[-1] == ENDED:
+                break
+            more *= 2
+        found = np.searchsorted(behind, wanted, "right") - 1
+        there = np.minimum(found, len(behind) - 2)
+        numbers = (there + first) * self.steps + wanted - behind[there]
+        return np.where(wanted < behind[-1], numbers, INT64_MAX)
 
     def exist(self, windows: Ints) -> Flags:
-        """Return which numbers are of windows, which begin before their period ends."""
+        """Return which numbers windows have: those that begin before their period ends."""
         period, step = np.divmod(windows, self.steps)
-        length = self.spans.begins(period + 1) - self.spans.begins(period)
-        return (windows >= 0) & (step * self.slide < length)
+        there: Flags = step * self.slide < self.spans.begins(period + 1) - self.spans.begins(period)
+        return there
 
     def periods(self, windows: Ints) -> Ints:
         """Return the span that each window cumulates."""

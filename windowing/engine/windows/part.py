@@ -287,10 +287,11 @@ def dead_letters(query: Flow, data: pl.DataFrame, refused: Flags, partition: int
     reason = query.late.letter
     if reason is None or not refused.any():
         return pl.DataFrame(schema=DEAD_LETTER_SCHEMA)
-    return data.filter(pl.Series(refused)).select(
+    late = data.filter(pl.Series(refused))
+    return late.select(
         pl.lit(partition, dtype=pl.Int32).alias(PARTITION),
         OFFSET,
         query=pl.lit(query.name),
         reason=pl.lit(reason),
-        **late_columns(query, data),
+        **late_columns(query, late),
     )

@@ -24,6 +24,7 @@ from windowing.engine.columns import (
 from windowing.engine.storage.frames import where
 from windowing.engine.wids import ON_TIME, Flags, Ints, Numbering
 from windowing.engine.windows.active import ActiveLanes, ActiveWindows
+from windowing.engine.windows.own_numbering import located
 from windowing.engine.windows.part import (
     Outcome,
     Scan,
@@ -96,7 +97,8 @@ class SlidingLanePart:
     def __init__(
         self, query: Query, pipeline: Pipeline, numbering: Numbering | None = None
     ) -> None:
-        self._query, self._numbering = query, numbering or wids.grid(query.window)
+        self._query, self._source = query, pipeline.source
+        self._numbering = numbering or wids.grid(query.window)
         self._active = ActiveWindows.of(query.window, self._numbering)
         self._lanes = ActiveLanes.of(query.window, pipeline.source, self._numbering)
         self._accumulators = Accumulators.of(query, pipeline.source)
@@ -119,8 +121,9 @@ class SlidingLanePart:
 
     def scan(self, scan: Scan) -> Tables:
         """Return the windows' contents as if nothing came before the chunk."""
-        outside, first, last = self._windows(scan)
-        opened = self._opened(scan.progress_us)
+        with located(scan, self._source):
+            outside, first, last = self._windows(scan)
+            opened = self._opened(scan.progress_us)
         late = ~outside & (opened.windows > first)
         on_time = Span(~outside & ~late, first, last, np.full(len(first), ON_TIME))
         tables = self._tables(scan, [on_time])
@@ -168,8 +171,10 @@ class SlidingLanePart:
 
     def _spans(self, scan: Scan) -> tuple[Flags, list[Span]]:
         """Return the records in no window, and the windows of the others: on time, and waiting."""
-        outside, first, last = self._windows(scan)
-        return outside, self._split(~outside, first, last, self._opened(scan.progress_us))
+        with located(scan, self._source):
+            outside, first, last = self._windows(scan)
+            opened = self._opened(scan.progress_us)
+        return outside, self._split(~outside, first, last, opened)
 
     def _windows(self, scan: Scan) -> tuple[Flags, Ints, Ints]:
         """Return which records are in no window, and the first and last window of each.

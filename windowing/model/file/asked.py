@@ -10,9 +10,9 @@ from windowing.model.event_time import SpecModel
 from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.file.queries import resolve_each
+from windowing.model.file.query_file import QueryFile
 from windowing.model.file.yaml_lines import line_of, load
 from windowing.model.names import QueryName
-from windowing.model.query import QueryFile
 
 
 class _QueriesFile(SpecModel):

@@ -26,10 +26,10 @@ from windowing.model.emission import Accumulation, Early, Late
 from windowing.model.event_time import SpecModel
 from windowing.model.file.conflicts import Conflict
 from windowing.model.file.file_tests import FileTest, TestName
+from windowing.model.file.query_file import Kept, QueryFile
 from windowing.model.join import Join, JoinedSource
 from windowing.model.names import PipelineName, QueryName
 from windowing.model.operators.file import OperatorFile, StepsFile, section
-from windowing.model.query import Kept, QueryFile
 from windowing.model.schedule import Schedule, Upkeep
 from windowing.model.sinks import Sink, parse_sink
 from windowing.model.source import Source

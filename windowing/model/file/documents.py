@@ -162,11 +162,12 @@ def unread(path: FilePath, limits: Limits) -> str | None:
 _EXAMPLES = {
     "name": "name: flight_delays",
     "topic": "topic: flights",
+    "topics": "topics: {payments: 3, refunds: 2}",
     "partitions": "partitions: 3",
     "format": "format: json",
     "event_time": "event_time: {field: ts, unit: us}",
     "field": "field: ts",
-    "unit": "unit: us (or ms, s, iso)",
+    "unit": "unit: us (or ms, s, ns, iso, {text: '%d.%m.%Y %H:%M'})",
     "fields": "fields: {origin: string, delay: 'int?'}",
     "disorder": "disorder: {slack: 30 seconds}",
     "late": "late: {policy: update, every: 1 hour}",
@@ -226,6 +227,8 @@ def _problem(finding: Any, file: str, lines: dict[Path, int], model: type[BaseMo
 
 def _example(path: Path, *, operator: bool) -> str | None:
     name = str(path[-1]) if path else ""
+    if path[-2:-1] == ("topics",):  # the names below are the user's
+        name = "topics"
     if path[:1] == ("join",) and name == "window":
         return _OF_A_SIDE
     return (_OF_OPERATORS.get(name) if operator else None) or _EXAMPLES.get(name)
@@ -246,5 +249,24 @@ def _message(finding: Any, name: str, model: type[BaseModel]) -> str:
         return str(finding["msg"]).removeprefix("Value error, ")
     if kind == "string_type" and (advice := quoted(value)) is not None:
         return advice
+    if (wanted := _WANTED.get(kind)) is not None:
+        wanted = wanted.format_map(finding.get("ctx", {}))
+        return f"{shown(value)} is not allowed: it has to be {wanted}"
     text = str(finding["msg"])
     return f"{shown(value)} is not allowed: {text[:1].lower()}{text[1:]}"
+
+
+_WANTED = {
+    "greater_than_equal": "at least {ge}",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "at most {le}",
+    "less_than": "less than {lt}",
+    "int_type": "a whole number, without quotes",
+    "float_type": "a number, without quotes",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "list_type": "a list, as [a, b]",
+    "tuple_type": "a list, as [a, b]",
+    "dict_type": "a mapping, as {{a: 1}}",
+}
+"""What a value has to be, by the kind of pydantic's finding."""

@@ -21,6 +21,7 @@ from windowing.model.file.documents import parse_document, read_text
 from windowing.model.file.every_mistake import besides, of_queries
 from windowing.model.file.layout import LayoutError, check_one_table
 from windowing.model.file.queries import FieldError, resolve_join, resolve_query
+from windowing.model.file.query_file import QueryFile
 from windowing.model.file.yaml_lines import (
     LIMITS,
     RUN_LIMITS,
@@ -33,7 +34,7 @@ from windowing.model.file.yaml_lines import (
 from windowing.model.fingerprint import OfTheLog, fingerprint
 from windowing.model.limits import EARLIEST, reach_back
 from windowing.model.names import QueryName
-from windowing.model.query import Flow, Query, QueryFile
+from windowing.model.query import Flow, Query
 from windowing.model.sinks import Sink
 from windowing.model.source import Source
 from windowing.model.windows.window import ROW_NUM, Window

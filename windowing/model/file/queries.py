@@ -11,17 +11,21 @@ from windowing.model.asof import KIND as ASOF
 from windowing.model.asof import checks_of_asof, resolve_asof
 from windowing.model.emission import Retention, check_early, check_empty, check_idle
 from windowing.model.errors import meant
+from windowing.model.expressions.parse import parse_expression
+from windowing.model.expressions.tree import Name
 from windowing.model.fields import Aggregate, value_type
 from windowing.model.file.declared import Declared
+from windowing.model.file.query_file import QueryFile
 from windowing.model.having import Having, parse_having
 from windowing.model.join import PAIRS, PLACE, Join
 from windowing.model.limits import check_lengths, check_reach
+from windowing.model.metadata import is_metadata, metadata_type
 from windowing.model.names import check_field_name
 from windowing.model.operators.file import OperatorFile, StepsFile
 from windowing.model.operators.join import PolicyJoinQuery, checks_of_operator
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.operators.resolve import checks, resolve
-from windowing.model.query import JoinQuery, Query, QueryFile
+from windowing.model.query import JoinQuery, Query
 from windowing.model.rules import (
     check_added_lanes,
     check_gaps,
@@ -337,16 +341,30 @@ def _places(
 def _group_by(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[str, ...]:
     for index, field in enumerate(query.group_by):
         if field not in source.fields:
-            close = meant(field, source.fields)
-            msg = (
-                f"E_ATTR_UNKNOWN: {field!r} is not under source.fields "
-                f"({known_fields(source)}){close}"
-            )
+            msg = f"E_ATTR_UNKNOWN: {_not_a_field(field, source)}"
             raise FieldError((*here, "group_by", index), msg)
         if field in query.group_by[:index]:
             msg = f"{field!r} stands twice: keep one"
             raise FieldError((*here, "group_by", index), msg)
     return tuple(query.group_by)
+
+
+def _not_a_field(written: str, source: Source) -> str:
+    """Return what is wrong with what a query groups by."""
+    if is_metadata(written):
+        try:
+            metadata_type(written)
+        except ValueError as error:
+            return str(error)
+        return f"{written!r} is not read here: only what the file's own queries name is"
+    said = f"{written!r} is not under source.fields ({known_fields(source)})"
+    if close := meant(written, source.fields):
+        return f"{said}{close}"
+    try:
+        is_name = isinstance(parse_expression(written), Name)
+    except ValueError:
+        is_name = True
+    return said if is_name else f"{said}: derive it, as derive: {{x: {written!r}}}, and name x here"
 
 
 def _aggregates(query: QueryFile, source: Source, here: tuple[str, ...]) -> tuple[Aggregate, ...]:

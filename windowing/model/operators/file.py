@@ -10,12 +10,12 @@ from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 from windowing.model.emission import Accumulation, Early, Late
 from windowing.model.errors import shown
 from windowing.model.event_time import SpecModel
+from windowing.model.file.query_file import Kept
 from windowing.model.lengths import INT64_MAX
 from windowing.model.names import FieldName
 from windowing.model.operators.query import Clock, Order
 from windowing.model.operators.steps import Comparator, Condition, Scalar
 from windowing.model.paths import QUOTED, named
-from windowing.model.query import Kept
 from windowing.model.types import Kind
 
 _CONDITION: Final = re.compile(

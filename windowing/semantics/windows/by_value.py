@@ -12,6 +12,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
+from windowing.model.registry import PluginError
+from windowing.model.user.user_code import raisable, words
+from windowing.model.windows.own import OwnWindow
 from windowing.semantics.units import (
     Holding,
     Item,
@@ -34,8 +37,18 @@ class ByValueDefinition(ExtentDefinition):
         """Return the ids of the windows that hold a value; ends increase with ids."""
 
     def around(self, item: Item) -> range:
-        """Return the ids of the windows that decide what becomes of a record."""
-        return self.wids(item.value)
+        """Return the ids of the windows that decide what becomes of a record.
+
+        Raises:
+            PluginError: a plug-in cannot say which.
+        """
+        if not isinstance(self.query.window, OwnWindow):
+            return self.wids(item.value)
+        try:
+            return self.wids(item.value)
+        except raisable() as error:
+            msg = f"window {self.query.window.kind}: wids failed for {item.value}: {words(error)}"
+            raise PluginError(f"{item.lane}, offset {item.offset}: {msg}") from error
 
     def every(self, value: int) -> range:
         """Return the ids of the windows around a value that decide what `consistent` calls late.

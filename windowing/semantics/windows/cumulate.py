@@ -50,15 +50,17 @@ class CumulateDefinition(ByValueDefinition):
         return range(number + (value - start) // slide, number + last + 1)
 
     def next(self, wid: int) -> int:
-        """Return the number of the window behind another one, in its period or a later one."""
+        """Return the next window of the period or, behind the last, the first of a later one."""
         period, step = divmod(wid, self._numbers)
         start, end = self._period(period)
         if start + (step + 1) * self.query.window.slide < end:
             return wid + 1
-        period += 1
-        while self._is_empty(period):
+        while True:
             period += 1
-        return period * self._numbers
+            start, end = self._period(period)
+            # A day that clocks skip has no windows.
+            if start < end:
+                return period * self._numbers
 
     def outside(self, value: int) -> OutsideReason | None:
         """Return why a value lies in no window; None: it lies in some."""
@@ -85,11 +87,6 @@ class CumulateDefinition(ByValueDefinition):
         if self._calendar is None:
             return (value - self.query.window.origin) // self._length
         return number_of(self._calendar, value)
-
-    def _is_empty(self, period: int) -> bool:
-        """Return whether the zone's clocks skip a whole period."""
-        start, end = self._period(period)
-        return start == end
 
     def _period(self, period: int) -> tuple[int, int]:
         """Return start and end of a period."""

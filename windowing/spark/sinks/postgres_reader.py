@@ -70,7 +70,7 @@ class PostgresReader:
 
         Then, for each of some fates, how many records have it.
         """
-        found = (sql.SQL(", max({})").format(sql.Identifier(name)) for name in fates)
+        found = [sql.SQL(", max({})").format(sql.Identifier(name)) for name in fates]
         return self._asked(_LANES, "metrics", sql.Composed(found))
 
     def letters(self) -> list[tuple[Any, ...]]:

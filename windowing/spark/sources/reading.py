@@ -41,7 +41,14 @@ class RawStream:
     @classmethod
     def by_the_jvm(cls, raw: DataFrame) -> RawStream:
         """Return the stream of raw rows that Spark has read."""
-        return cls(in_pieces(raw), whole_rows(), gives_back=True)
+        # PySpark reads the names of columns that it sends to workers as paths: none has a dot.
+        names, whole = raw.columns, whole_rows()
+        sent = [name if name.isidentifier() else f"_{place}" for place, name in enumerate(names)]
+
+        def named(batches: Batches) -> Batches:
+            return whole(batch.rename_columns(names) for batch in batches)
+
+        return cls(in_pieces(raw).toDF(*sent), named, gives_back=True)
 
     def through(self, stage: Stage, schema: str) -> DataFrame:
         """Return what a stage makes of the raw rows, in the worker that gets or reads them.

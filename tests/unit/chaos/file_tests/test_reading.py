@@ -74,6 +74,7 @@ def test_a_test_has_its_line_and_its_log(tmp_path: Path) -> None:
     ("test", "line", "field", "said"),
     [
         ("given: ['u/0 0 x']\n    expect: {tens: []}", 2, "given.0", "the pipeline reads t/0 to"),
+        ("given: ['t/9 0 x']\n    expect: {tens: []}", 2, "given.0", "there is no lane t/9: the"),
         ("given: ['t/0 3 x', 't/0 1 x']\n    expect: {tens: []}", 2, "given.1", "comes after 3"),
         ("given: ['t/0 x']\n    expect: {tens: []}", 2, "given.0", "is no record"),
         ("file: gone.jsonl\n    expect: {tens: []}", 2, "file", "there is no file"),

@@ -19,6 +19,7 @@ from chaos.quality.run import check
 from tests.strategies import Entry
 from tests.unit.chaos.verdict.test_verify import Rows, write_tables
 from windowing.model import PipelineError, parse_pipeline
+from windowing.model.zones import installed_zone
 from windowing.semantics import evaluate
 
 # Great Expectations is itself built on what its libraries deprecate.
@@ -65,6 +66,7 @@ def numbered(*numbers: int, k: list[str | None] | None = None) -> pd.DataFrame:
 HOURS = {
     "unit": "day",
     "zone": "Europe/Berlin",
+    "table": installed_zone("Europe/Berlin").spelled,
     "origin_us": 0,
     "slide_us": 3_600_000_000,
     "numbers": 48,
