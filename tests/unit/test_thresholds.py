@@ -52,6 +52,7 @@ FACTS = {
     ("engine/reading/times.py", "_DIGITS"): "microseconds have six digits",
     ("engine/reading/times.py", "_calendar"): "the calendar",
     ("engine/reading/times.py", "_offset_us"): "ISO 8601",
+    ("engine/aggregates/exact.py", "_LIMB_BITS"): "the bits of a limb",
     ("engine/reading/times.py", "iso_us"): "ISO 8601",
     ("engine/reading/times.py", "time_us"): "nanoseconds in a microsecond",
     ("engine/storage/formats.py", "_MARK"): "the first byte of a head",
