@@ -173,7 +173,7 @@ def check_empty(window: Window, empty: Empty | None) -> None:
             f"{window.kind} windows there are none without records: leave empty out"
         )
         raise ValueError(msg)
-    if window.range_ is None:
+    if window.traits.cumulative and window.range_ is None:
         msg = (
             "empty: a landmark window holds what the one before it holds, so that none is empty "
             "behind a key's first: leave empty out"
