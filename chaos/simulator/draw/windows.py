@@ -124,7 +124,8 @@ def draw_alike(rng: random.Random, kind: str, window: str, clock: Clock, **given
     """
     if kind != "calendar" or rng.random() < 0.1:
         drawn: str = draw_window(rng, kind, clock, **given)
-        return drawn
+        # Of the same keys, which progress may need.
+        return drawn.partition(" PATTR ")[0] + "".join(window.partition(" PATTR ")[1:])
     return f"{draw_local_lengths(rng)} WATTR{window.partition('WATTR')[2]}"
 
 

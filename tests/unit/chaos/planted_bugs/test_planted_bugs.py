@@ -53,7 +53,7 @@ def test_what_bugs_replace_is_there() -> None:
 def test_a_bug_that_another_check_finds_counts_as_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     true = PLANTED_BUGS["rows_from_one"]
     monkeypatch.setitem(PLANTED_BUGS, "misjudged", PlantedBug(true.parts, frozenset({"progress"})))
-    verdict = convictions.search("misjudged", 7)
+    verdict = convictions.search("misjudged", 8)
     assert verdict.found_by == ("deterministic",)
     assert not verdict.ok
     assert verdict.line.endswith("by deterministic: expected progress")
