@@ -303,8 +303,7 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
     for name, rows in found.overflows.get(flow.name, {}).items():
         cause = "whose exact value no type takes (overflow): group by a finer key, or sum a float"
         if name in flow.by_users:
-            command = "trace" if flow.window is None else "why"
-            cause = f"for which its class fails (overflow): `slackwater {command}` says how"
+            cause = f"for which its class fails (overflow): `slackwater {_tells(flow)}` says how"
         if isinstance(flow, JoinQuery):
             cause = f"for which {flow.expressions[name].text} has no value (overflow): give it one "
             cause += "by CASE, or by nullif around what it divides by"
@@ -315,6 +314,11 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
             does = "why` says which lanes hold a window back"
         none = "none is due" if flow.having is None else "none is due that fulfils having"
         yield f"{flow.name}: no row for {counts.read:,} records, and {none}: `slackwater {does}"
+
+
+def _tells(flow: Flow) -> str:
+    """Return the command that says what a user's class has raised."""
+    return "trace" if flow.window is None else "why"
 
 
 def _open(found: Findings, flow: Flow, waiting: Waiting) -> str:
