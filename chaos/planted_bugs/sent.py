@@ -174,11 +174,12 @@ def of_the_row_before(self: SentRows, rows: pl.DataFrame) -> pl.Series:
 # filter.
 @planted("revisions_renumbered", _ROWS, at=f"{_SENT}.of_rows", shows_in=_WITHDRAWN, wish=_WISH)
 def renumbered(self: SentRows, rows: pl.DataFrame) -> pl.DataFrame:
-    sent = _of_rows(self, rows)
-    if not len(rows) or not len(sent):
-        return sent
-    late = sent[REVISION] > 1
-    return sent.with_columns(pl.when(late).then(1).otherwise(REVISION).alias(REVISION))
+    if not len(rows):
+        return rows
+    skipped = (rows[REVISION] > 0) & ~rows[RETRACTS] & ~_previous(self, rows, _holds(self, rows))
+    sent = _of_rows(self, rows.with_columns(skipped=skipped))
+    fewer = pl.when("skipped").then(pl.col(REVISION) - 1).otherwise(REVISION)
+    return sent.with_columns(fewer.alias(REVISION)).drop("skipped")
 
 
 # Null holds. How one gets it: a row is left out if the condition is false.

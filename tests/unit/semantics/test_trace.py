@@ -12,7 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chaos.readers.log import read_events
-from tests.strategies import KINDS, Entry, cases, entry, interleavings
+from chaos.simulator.draw.wish import WINDOW_JOIN
+from tests.strategies import KINDS, Entry, cases, entry, interleavings, join_cases
 from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
@@ -27,7 +28,7 @@ _EXAMPLES = max(settings.default.max_examples // 8, 3) if settings.default else 
 
 def test_a_join_is_refused() -> None:
     pipeline = load_pipeline(DATA / "join" / "pipeline.yml")
-    with pytest.raises(TraceError, match="a join has no windows"):
+    with pytest.raises(TraceError, match="this join has no windows"):
         next(trace(pipeline, []))
 
 
@@ -37,6 +38,28 @@ def traced(pipeline: Pipeline, log: list[Entry]) -> list[dict[str, Any]]:
     except ArrivalOrderError:
         assume(False)
         raise
+
+
+@settings(max_examples=_EXAMPLES)
+@given(data=st.data())
+def test_a_window_join_sends_with_each_record_what_the_trace_says(data: st.DataObject) -> None:
+    case = data.draw(join_cases(kind=WINDOW_JOIN, records_max=14))
+    pipeline = parse_pipeline(case.pipeline)
+    log = [entry(event) for event in data.draw(interleavings(case.lanes))]
+    engine, fates = LocalEngine(pipeline), Counter[str]()
+    for line, batch in zip(traced(pipeline, log), batches(log, 1), strict=True):
+        known = len(engine.output.rows)
+        engine.feed(batch)
+        rows = engine.output.rows[known:]
+        assert Counter(
+            (row.window_id, row.key, row.revision, row.retracts) for row in rows
+        ) == Counter(
+            (row["window"], tuple(row["key"]), row["revision"], "op" in row)
+            for row in line.get("sent", {}).get("pairs", [])
+        )
+        fates.update(one["outcome"] for one in line.get("queries", {}).values())
+    counts = engine.output.counts["pairs"]
+    assert (fates["applied"], fates["outside"]) == (counts["applied"], counts["outside"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
