@@ -155,6 +155,8 @@ def _summing(pipeline: Pipeline, query: Query, place: str) -> tuple[Pipeline, Qu
         "retention_us": None,
         "early": None,
         "accumulation": "accumulating",
+        "having": None,
+        "empty_after": 0,  # what holds no record misses none
     }
     fields = {**pipeline.source.fields, place: FieldType("int")}
     source = pipeline.source.model_copy(update={"fields": fields})

@@ -73,7 +73,7 @@ def defined(pipeline: Pipeline, log: list[Entry], disorder: Disorder) -> tuple[i
         (query.name, shown.wid, key_of(query, shown)): frozenset(i.place for i in shown.holds)
         for query in queries
         for shown in revisions(query, items, lanes)
-        if shown.revision == 0
+        if shown.revision == 0 and shown.holds
     }
     return late, rows
 
