@@ -77,12 +77,7 @@ def punctuate(
     check_of_file(input_, as_, end=False)
     check_places({"--output": output}, {"the pipeline": pipeline, "--input": input_})
     check_believed(spec)
-    if to is not None and len(spec.source.parts) > 1:
-        complain(
-            f"--to {to}: one topic has no room for the lanes of several: write events, with "
-            "--input FILE and --output FILE, where `slackwater record` has made FILE"
-        )
-        raise typer.Exit(USAGE)
+    _check_room(spec, to)
     log = _Log(spec, input_, bootstrap, rows_of=as_)
     step_us = step_of(spec) if every is None else length_us("--every", every, minimum_us=1)
     with bar("reading") as shown:
@@ -102,6 +97,20 @@ def punctuate(
     say(f"{recording.length} records, {count} bounds, {len(ended)} ends written to {output or to}")
     tell_redelivered(log.order)
     tell_notes(nothing_added(count))
+
+
+def _check_room(spec: Pipeline, to: str | None) -> None:
+    """Check that a topic can hold the lanes of a source.
+
+    Raises:
+        typer.Exit: the source has several.
+    """
+    if to is not None and len(spec.source.parts) > 1:
+        complain(
+            f"--to {to}: one topic has no room for the lanes of several: write events, with "
+            "--input FILE and --output FILE, where `slackwater record` has made FILE"
+        )
+        raise typer.Exit(USAGE)
 
 
 def _send(

@@ -207,9 +207,7 @@ def _rows(
             pane=pane,
             revision=revision,
             records=records,
-            offsets=pipeline.source.by_number(
-                {lane: (first, last) for lane, (first, last) in offsets.items()}
-            ),
+            offsets=pipeline.source.by_number({n: (a, b) for n, (a, b) in offsets.items()}),
             values=dict(zip(query.shows, results, strict=True)),
             retracts=op == RETRACT,
             tombstone=tombstone is True,

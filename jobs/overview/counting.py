@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 import polars as pl
@@ -197,4 +197,8 @@ def _learn(times: BatchTimes, known: pl.DataFrame) -> None:
     times.learn(known[BATCH].to_list(), known[AT].to_list())
 
 
-_COUNT: Final = {Results: results, LaneCounts: lanes, DeadLetterTotals: dead}
+_COUNT: Final[Mapping[Any, Callable[..., Any]]] = {
+    Results: results,
+    LaneCounts: lanes,
+    DeadLetterTotals: dead,
+}

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from windowing.engine import wids
 from windowing.engine.columns import (
     KEY,
     PARTITION,
@@ -23,11 +22,11 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.plan import plan_flow
+from windowing.engine.plan import closing_by_event_time, plan_flow, plan_of
 from windowing.engine.progress.reached import LaneProgress, StreamProgress
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, Numbering
 from windowing.engine.windows.chains import end
-from windowing.engine.windows.classes import parts_of
+from windowing.engine.windows.classes import numbering_in
 from windowing.engine.windows.part import Scan, ShardPart, key_columns, unit_columns
 from windowing.model import Pipeline, Query
 from windowing.model.emission import Late
@@ -37,10 +36,46 @@ from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import Window
 
 
+class TuneError(ValueError):
+    """A log or pipeline without a choice of slack."""
+
+    exit_code = 1
+
+
 class UnitError(ValueError):
     """A unit in two lanes, for windows that count rows in order of arrival."""
 
     exit_code = 1
+
+
+def weighed(pipeline: Pipeline) -> tuple[list[Query], tuple[str, ...]]:
+    """Return the queries that can be weighed, and the names of those that cannot.
+
+    Raises:
+        TuneError: none can.
+    """
+    if pipeline.join is not None:
+        msg = "a join has no windows that records go into: nothing can be weighed"
+        raise TuneError(msg)
+    queries = [flow.query for flow in closing_by_event_time(plan_of(pipeline))]
+    if not queries:
+        msg = "no query goes by event time: its slack means nothing to them"
+        if not pipeline.windows:
+            msg = "operators have no windows that close at a time, so nothing can be weighed: "
+            msg += "the slack must exceed how far a record may be behind the newest of its lane"
+        raise TuneError(msg)
+    own = [
+        query
+        for query in queries
+        if query.window.traits.ends is Ends.NUMBERED and not query.window.traits.periodic
+    ]
+    if len(own) == len(queries):
+        msg = (
+            f"query {own[0].name} has windows of a plug-in, and only those of the language are "
+            "weighed: give the slack by how far a record may be behind the newest of its lane"
+        )
+        raise TuneError(msg)
+    return [query for query in queries if query not in own], tuple(query.name for query in own)
 
 
 def numbering_of(query: Query) -> Numbering:
@@ -50,7 +85,7 @@ def numbering_of(query: Query) -> Numbering:
         # Rows are numbered when progress passes them, so a row that comes later is late; a record
         # is late for its session if progress had passed it.
         return Grid(range_=1, slide=1, origin=0)
-    return parts_of(window).numbering or wids.grid(window)
+    return numbering_in(window)
 
 
 def spans(query: Query, ts_us: Ints) -> tuple[Ints, Ints]:
@@ -120,6 +155,8 @@ def _summing(pipeline: Pipeline, query: Query, place: str) -> tuple[Pipeline, Qu
         "retention_us": None,
         "early": None,
         "accumulation": "accumulating",
+        "having": None,
+        "empty_after": 0,  # what holds no record misses none
     }
     fields = {**pipeline.source.fields, place: FieldType("int")}
     source = pipeline.source.model_copy(update={"fields": fields})

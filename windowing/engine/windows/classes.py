@@ -156,6 +156,11 @@ def window_extents(query: Query, rows: pl.DataFrame) -> list[Extent]:
     return parts_of(query.window).extents(rows)
 
 
+def numbering_in(window: Window) -> Numbering:
+    """Return the numbering of windows that follow from values: their own, or the language's."""
+    return parts_of(window).numbering or wids.grid(window)
+
+
 def _numbered_by(numbering: Numbering) -> Extents:
     return partial(_bounds, numbering)
 
