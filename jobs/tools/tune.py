@@ -25,14 +25,20 @@ from jobs.tools.recording import Recording
 from jobs.tools.times_in_words import round_up
 from jobs.tools.tune_lanes import Withheld, before, lags, newest, where
 from jobs.tools.tune_settings import first_that, knee_in_rows, rows_grid, time_grid
-from jobs.tools.tune_windows import closings, first_rows, late_for_some, numbering_of, spans
-from windowing.engine.plan import closing_by_event_time, plan_of
+from jobs.tools.tune_windows import (
+    TuneError,
+    closings,
+    first_rows,
+    late_for_some,
+    numbering_of,
+    spans,
+    weighed,
+)
 from windowing.engine.progress import generator_of
 from windowing.engine.wids import ENDED, NOTHING_YET, Ints
 from windowing.engine.windows.part import key_columns
 from windowing.model import Pipeline, Query
 from windowing.model.progress import Slack, SlackRows
-from windowing.model.windows.traits import Ends
 
 Kind = Literal["time", "rows", "punctuation"]
 Clock = Literal["event", "append"]
@@ -42,12 +48,6 @@ _NO_RECORD = (
     "the log holds no good record, so that nothing can be said of its lateness: "
     "`slackwater run FILE --input LOG --output OUT` says what is wrong with them"
 )
-
-
-class TuneError(ValueError):
-    """A log or pipeline without a choice of slack."""
-
-    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -171,26 +171,8 @@ class Scale:
         if pipeline.join is not None:
             msg = "a join has no windows that records go into: nothing can be weighed"
             raise TuneError(msg)
-        self._queries = [flow.query for flow in closing_by_event_time(plan_of(pipeline))]
-        if not self._queries:
-            msg = "no query goes by event time: its slack means nothing to them"
-            if not pipeline.windows:
-                msg = "operators have no windows that close at a time, so nothing can be weighed: "
-                msg += "the slack must exceed how far a record may be behind the newest of its lane"
-            raise TuneError(msg)
-        own = [
-            query
-            for query in self._queries
-            if query.window.traits.ends is Ends.NUMBERED and not query.window.traits.periodic
-        ]
-        self.left_out = tuple(query.name for query in own)
-        self._queries = [query for query in self._queries if query not in own]
-        if not self._queries:
-            msg = (
-                f"query {own[0].name} has windows of a plug-in, and only those of the language are "
-                "weighed: give the slack by how far a record may be behind the newest of its lane"
-            )
-            raise TuneError(msg)
+        self._queries, left_out = weighed(pipeline)
+        self.left_out = tuple(query.name for query in left_out)
         self._silent = any(
             lane.is_empty() and partition not in recording.ended
             for partition, lane in recording.lanes.items()

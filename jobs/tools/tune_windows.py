@@ -23,7 +23,7 @@ from windowing.engine.columns import (
     WINDOW_ID,
     field_column,
 )
-from windowing.engine.plan import plan_flow
+from windowing.engine.plan import closing_by_event_time, plan_flow, plan_of
 from windowing.engine.progress.reached import LaneProgress, StreamProgress
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, Numbering
 from windowing.engine.windows.chains import end
@@ -41,6 +41,41 @@ class UnitError(ValueError):
     """A unit in two lanes, for windows that count rows in order of arrival."""
 
     exit_code = 1
+
+
+class TuneError(ValueError):
+    """A log or pipeline without a choice of slack."""
+
+    exit_code = 1
+
+
+def weighed(pipeline: Pipeline) -> tuple[list[Query], list[Query]]:
+    """Return the queries whose lateness can be weighed, and those that cannot be.
+
+    Raises:
+        TuneError: there is none.
+    """
+    queries = [flow.query for flow in closing_by_event_time(plan_of(pipeline))]
+    if not queries:
+        msg = "no query goes by event time: its slack means nothing to them"
+        if not pipeline.windows:
+            msg = "operators have no windows that close at a time, so nothing can be weighed: "
+            msg += "the slack must exceed how far a record may be behind the newest of its lane"
+        raise TuneError(msg)
+    own = list(filter(_of_a_plugin, queries))
+    found = [query for query in queries if query not in own]
+    if not found:
+        msg = (
+            f"query {own[0].name} has windows of a plug-in, and only those of the language are "
+            "weighed: give the slack by how far a record may be behind the newest of its lane"
+        )
+        raise TuneError(msg)
+    return found, own
+
+
+def _of_a_plugin(query: Query) -> bool:
+    traits = query.window.traits
+    return traits.ends is Ends.NUMBERED and not traits.periodic
 
 
 def numbering_of(query: Query) -> Numbering:

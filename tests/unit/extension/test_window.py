@@ -15,7 +15,8 @@ from chaos.simulator.draw.wish import Wish
 from chaos.simulator.platform.parts import EngineParts
 from chaos.simulator.run import draw_case, run_case
 from jobs.tools.recording import record
-from jobs.tools.tune import Scale, TuneError
+from jobs.tools.tune import Scale
+from jobs.tools.tune_windows import TuneError
 from tests.strategies import Entry
 from windowing import RawRows, run
 from windowing.engine.plan import plan_of

@@ -20,9 +20,9 @@ from jobs.tools.knee import knee_of
 from jobs.tools.punctuate import step_of
 from jobs.tools.recording import record, write_events
 from jobs.tools.times_in_words import in_words, round_up
-from jobs.tools.tune import Scale, TuneError, tune
+from jobs.tools.tune import Scale, tune
 from jobs.tools.tune_plot import picture
-from jobs.tools.tune_windows import UnitError, closings
+from jobs.tools.tune_windows import TuneError, UnitError, closings
 from slackwater.main import app
 from tests.strategies import KINDS, Case, Entry, cases, entry
 from windowing.engine.plan import closing_by_event_time, plan_of
