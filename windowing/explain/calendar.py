@@ -21,7 +21,6 @@ from windowing.model.zones import Zone
 
 _SHOWN: Final = 4
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_HOUR_US: Final = 3_600_000_000
 
 
 def next_edges(queries: Iterable[Query], now_us: int) -> Iterator[str]:
@@ -48,14 +47,17 @@ def _edges(window: Window, now: Ints) -> Iterator[str]:
         for number, edge in zip(range(int(first[0]), int(first[0]) + _SHOWN), edges, strict=True)
     ]
     yield f"next windows, by {zone}: {', '.join(shown)}"
-    days = numbering.steps
     if calendar.slides.step == "day":
-        today = days.numbers(np.array(edges[:1]))
-        begins = days.begins(today + np.arange(_YEAR))
-        odd = np.flatnonzero(np.diff(begins) != 24 * _HOUR_US)
+        ends = numbering.ends(first + np.arange(_YEAR // calendar.slides.steps + 2))
+        lengths = np.diff(ends)
+        odd = np.flatnonzero(lengths != calendar.slides.mean_us)
         if len(odd):
-            at, hours = begins[odd[0]], np.diff(begins)[odd[0]]
-            yield f"the day from {local_time(int(at), zone)} has {spell_us(int(hours))}"
+            at, length = (spans[odd[0]].item() for spans in (ends, lengths))
+            usual = spell_us(calendar.slides.mean_us)
+            yield (
+                f"from {local_time(at, zone)} to {local_time(at + length, zone)} it is "
+                f"{spell_us(length)}, not {usual}"
+            )
 
 
 _YEAR: Final = 366
