@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 from jobs.tools.punctuate import step_of
 from tests.strategies.cases import lane_of
 from windowing.engine.families.forming import families_of
-from windowing.engine.plan import plan_of
 from windowing.engine.reading.batches import batches
 from windowing.engine.tuning import tuned
 from windowing.engine.windows.classes import parts_of
 from windowing.engine.zones import transitions
-from windowing.explain import calendar as explained
+from windowing.explain.calendar import next_edges
 from windowing.explain.capacity import kind_of
-from windowing.explain.pipeline import explain
 from windowing.model import Pipeline, Query, parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.rows import Row
@@ -241,13 +239,15 @@ def test_a_query_joins_and_leaves_at_an_instant() -> None:
     ]
 
 
-def test_the_next_edges_are_explained_in_local_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explained, "time_ns", lambda: utc("2024-03-29T12:00") * 1_000)
-    said = "\n".join(explain(plan_of(pipeline_of(BERLIN))))
+def test_the_next_edges_are_explained_in_local_time() -> None:
+    week = "RANGE 1 week SLIDE 1 week WATTR ts ZONE Europe/Berlin"
+    queries = queries_of(pipeline_of(BERLIN, week))
+    said = "\n".join(next_edges(queries, utc("2024-03-29T12:00")))
     for part in (
         "19811 ends 2024-03-30T00:00+01:00, 19812 ends 2024-03-31T00:00+01:00",
         "19813 ends 2024-04-01T00:00+02:00",
-        "the day from 2024-03-31T00:00+01:00 has 23 h",
+        "from 2024-03-31T00:00+01:00 to 2024-04-01T00:00+02:00 it is 23 h, not 1 d",
+        "from 2024-10-21T00:00+02:00 to 2024-10-28T00:00+01:00 it is 169 h, not 7 d",
     ):
         assert part in said
 

@@ -275,7 +275,7 @@ def test_windows_of_local_time_say_where_they_end_next() -> None:
             "q: next windows, by Europe/Berlin: 20751 ends 2026-10-26T00:00+01:00, 20752 ends "
             "2026-10-27T00:00+01:00, 20753 ends 2026-10-28T00:00+01:00, 20754 ends "
             "2026-10-29T00:00+01:00",
-            "  the day from 2027-03-28T00:00+01:00 has 23 h",
+            "  from 2027-03-28T00:00+01:00 to 2027-03-29T00:00+02:00 it is 23 h, not 1 d",
         ],
     ]
     assert not [*next_edges([_query("RANGE CUMULATE 9 s SLIDE 3 s WATTR ts", pipeline)], now_us)]
