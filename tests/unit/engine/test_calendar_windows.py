@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from jobs.tools.punctuate import step_of
 from tests.strategies.cases import lane_of
 from windowing.engine.families.forming import families_of
+from windowing.engine.plan import plan_of
 from windowing.engine.reading.batches import batches
 from windowing.engine.tuning import tuned
 from windowing.engine.windows.classes import parts_of
 from windowing.engine.zones import transitions
 from windowing.explain.calendar import next_edges
 from windowing.explain.capacity import kind_of
+from windowing.explain.pipeline import explain
 from windowing.model import Pipeline, Query, parse_pipeline
 from windowing.model.errors import PipelineError
 from windowing.model.rows import Row
@@ -224,7 +226,15 @@ def test_queries_share_slices_if_they_go_by_the_same_days() -> None:
     alone = rows_of(pipeline, *times)
     with tuned(share_from_queries=2):
         assert sorted(rows_of(pipeline, *times), key=repr) == sorted(alone, key=repr)
+        said = "\n".join(explain(plan_of(pipeline)))
     assert len({row.query for row in alone}) == 8
+    for part in (
+        "slices: boundaries every 1 day",
+        "state per key: about 8 partial states per lane; each query for itself: 12",
+        "slices: boundaries every 1 month",
+        "not shared: q3, q4: fewer than 2 have its key, late policy and retention, and days",
+    ):
+        assert part in said
 
 
 def test_a_query_joins_and_leaves_at_an_instant() -> None:
