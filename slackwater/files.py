@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from time import time_ns
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -148,14 +149,18 @@ def explain(
 ) -> None:
     """Explain what a pipeline means: lanes, windows, evaluation, state, late records."""
     from windowing.engine.plan import plan_of
+    from windowing.explain.calendar import next_edges
     from windowing.explain.pipeline import explain as lines
     from windowing.explain.pipeline import explain_one
-    from windowing.model import load_pipeline
+    from windowing.model import Query, load_pipeline
 
     check_picture("--picture", picture, {"the pipeline": pipeline})
     spec = load_pipeline(pipeline)
     plan = plan_of(spec)
     for line in lines(plan) if query is None else explain_one(plan, query):
+        say(line)
+    asked = [one for one in spec.of(Query) if query in (None, one.name)]
+    for line in next_edges(asked, time_ns() // 1_000):
         say(line)
     if picture is not None and plan.families:
         from jobs.tools.slides_picture import draw_slides

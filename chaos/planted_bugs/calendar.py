@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from collections.abc import Callable
+from typing import Final, cast
 
 import numpy as np
 
 from chaos.planted_bugs.conditions import calendar, some_query
-from chaos.planted_bugs.planted import planted
+from chaos.planted_bugs.planted import Replacement, planted
 from chaos.simulator.draw.windows import ZONES
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.calendar import Spans, _months
@@ -19,6 +20,8 @@ from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.windows.calendar import CalendarWindow
 
 _WISH: Final = Wish(classes=("calendar",), same_class=True, number=False, types=0, computed=0)
+# 1970-01-04, counted in days.
+_SUNDAY: Final = 3
 _HOUR_US: Final = 3_600_000_000
 _SKIP_MIDNIGHT: Final = ("America/Havana", "America/Montevideo", "Africa/Khartoum")
 _SHOW_TWICE: Final = ("Australia/Hobart", "America/Santiago")
@@ -50,7 +53,9 @@ def from_midnight(_: Pipeline, query: Query) -> bool:
     return not _window(query).slides.origin_us
 
 
-def planted_in_days(name: str, at: str, *asked: Any) -> Any:
+def planted_in_days(
+    name: str, at: str, *asked: Callable[[Pipeline, Query], bool]
+) -> Callable[[Replacement], Replacement]:
     """Plant a defect in a method of what the engine numbers days by."""
     shows_in = some_query(calendar, *asked)
     return planted(name, "deterministic", at=at, shows_in=shows_in, wish=_WISH)
@@ -93,7 +98,8 @@ def second_of_two(zone: Transitions, local: Ints) -> Ints:
 @planted_in_days("skipped_edge_begins_before", _INSTANTS, of_zones(*_SKIP_MIDNIGHT), from_midnight)
 def before_the_change(zone: Transitions, local: Ints) -> Ints:
     found = _instant_of(zone, local)
-    return found - (found + zone.offset_at(found) != local)
+    before: Ints = found - (found + zone.offset_at(found) != local)
+    return before
 
 
 # Numbers that come again after clocks were turned back over an edge. How one gets it: the day of
@@ -113,14 +119,11 @@ def by_the_first_offset(spans: Spans, instants: Ints) -> Ints:
 
 
 # Weeks from Sunday. How one gets it: `weekday()` and `isoweekday()` differ by one.
-@planted_in_days(
+planted_in_days(
     "weeks_from_sunday",
-    "windowing.engine.calendar:Spans.phase",
+    "windowing.engine.calendar:_MONDAY",
     of_zones(*ZONES, units=("week",)),
-)
-@property
-def sunday(spans: Spans) -> int:
-    return 3 if spans.calendar.unit == "week" else 0
+)(_SUNDAY)
 
 
 # Months of 30 days. How one gets it: a month is a length of time.

@@ -15,7 +15,8 @@ from itertools import combinations
 from math import sqrt
 from typing import Final
 
-from chaos.simulator.features import ALL, FEATURES, OPERATOR_SUBJECTS, SEVERAL, Feature, pair_number
+from chaos.simulator.features import ALL, FEATURES, OPERATOR_SUBJECTS, SEVERAL, pair_number
+from chaos.simulator.run_features import Feature
 from windowing.engine.effects import MECHANISMS, Mechanism
 
 _SHOWN_MAX = 12

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from jobs.tools.picture_file import save
 from windowing.engine.families.family import Family
-from windowing.explain.words import speller
+from windowing.explain.families import spell_places
 from windowing.model import Pipeline
 from windowing.model.windows.window import Spell
 from windowing.research.slides.graph import SlidingGraph, SlidingTree
@@ -50,7 +50,7 @@ def draw_slides(pipeline: Pipeline, families: Sequence[Family], path: Path) -> N
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
     panels = figure.subplots(len(drawn), squeeze=False, height_ratios=levels)[:, 0]
     for axes, (family, queries, graph, places) in zip(panels, drawn, strict=True):
-        spell = speller(family.query.attribute, pipeline.source)
+        spell = spell_places(family, pipeline.source)
         _draw(axes, graph, places, queries, spell)
         head = f"{family.name}: {len(queries):,} slides of {len(family.names):,} queries"
         axes.set_title(head, loc="left", fontsize=9)

@@ -26,7 +26,7 @@ from windowing.engine.plan import closing_by_event_time, plan_flow, plan_of
 from windowing.engine.progress.reached import LaneProgress, StreamProgress
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, Numbering
 from windowing.engine.windows.chains import end
-from windowing.engine.windows.classes import numbering_in
+from windowing.engine.windows.classes import numbering_for
 from windowing.engine.windows.part import Scan, ShardPart, key_columns, unit_columns
 from windowing.model import Pipeline, Query
 from windowing.model.emission import Late
@@ -85,7 +85,7 @@ def numbering_of(query: Query) -> Numbering:
         # Rows are numbered when progress passes them, so a row that comes later is late; a record
         # is late for its session if progress had passed it.
         return Grid(range_=1, slide=1, origin=0)
-    return numbering_in(window)
+    return numbering_for(window) or wids.grid(window)
 
 
 def spans(query: Query, ts_us: Ints) -> tuple[Ints, Ints]:

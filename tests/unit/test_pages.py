@@ -185,7 +185,7 @@ def test_which_joins_find_what() -> None:
 
 
 def test_every_system_is_spelled_in_every_kind() -> None:
-    assert len(SNIPPETS) == 20
+    assert len(SNIPPETS) == 21
     for function in ("CUMULATE", "ASOF", "OVER", "HAVING", "gapfill", "TUMBLE"):
         assert function in PAGE
     for system in ("Spark", "Flink", "Kafka Streams", "Beam"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from math import ceil
 from typing import Final
 
@@ -16,6 +17,7 @@ from windowing.explain.words import memory_bound, partial_bytes, spell_bytes, sp
 from windowing.model.file.pipeline import Query, Source
 from windowing.model.progress import Slack
 from windowing.model.windows.sliding import begins_later
+from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import Spell
 from windowing.research.slides.graph import SlidingGraph, SlidingTree
 
@@ -50,7 +52,9 @@ def slices_held(family: Family, source: Source) -> int | None:
     if not isinstance(generator, Slack):
         return None
     longest = max(member.grid.range_ or 0 for member in family.members)
-    behind = generator.slack_us + past_end(family.query)
+    behind = Fraction(generator.slack_us + past_end(family.query))
+    if family.steps is not None:
+        behind /= family.steps.calendar.mean_us
     return ceil((longest + behind) * family.boundaries.density) + 1
 
 
@@ -64,7 +68,7 @@ def memory_of(family: Family, plan: Plan) -> str:
 
 def _family(family: Family, plan: Plan) -> Iterator[str]:
     source, query = plan.pipeline.source, family.query
-    spell = speller(query.attribute, source)
+    spell = spell_places(family, source)
     windows, series = len(family.members), len(family.boundaries.series)
     yield f"{family.name}: {_listed(family.names)}"
     yield f"  {windows:,} distinct windows, {len(query.aggregates):,} distinct aggregates"
@@ -82,6 +86,14 @@ def _family(family: Family, plan: Plan) -> Iterator[str]:
     yield f"  memory: {memory_of(family, plan)}"
     yield "  which windows are due: by a calendar of the distinct windows, once per batch"
     yield from _graph(family, spell)
+
+
+def spell_places(family: Family, source: Source) -> Spell:
+    """Return how lengths between places are written: in days, or months, of a calendar."""
+    if family.steps is None:
+        return speller(family.query.attribute, source)
+    step = family.steps.calendar.step
+    return lambda length: f"{length} {step}" + "s" * (length != 1)
 
 
 def _alone_held(query: Query, source: Source) -> int:
@@ -141,6 +153,8 @@ def _alone(plan: Plan) -> dict[str, list[str]]:
             few = (
                 f"fewer than {tuning().share_from_queries} have its key, late policy and retention"
             )
+            if query.window.traits.ends is Ends.CALENDAR:
+                few += ", and days (or months) that begin when its own do"
             other = few if not begins_later(query.window) else _NOT_IN_STEP
             found.setdefault(why or other, []).append(query.name)
     return found

@@ -8,7 +8,6 @@ from typing import Any, Final
 from windowing.engine.flow_plan import FlowPlan
 from windowing.engine.plan import Plan, plan_flow
 from windowing.explain.asof import explain_asof
-from windowing.explain.calendar import explain_edges, explain_periods
 from windowing.explain.families import explain_families
 from windowing.explain.join import explain_join, explain_policy_join
 from windowing.explain.operators import explain_operators
@@ -28,7 +27,6 @@ from windowing.model.query import Flow, JoinQuery
 from windowing.model.rules import in_log_order
 from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.by_record import example_step
-from windowing.model.windows.traits import Ends
 
 _WIDTH = 60
 _SHOWN = 4
@@ -151,10 +149,6 @@ def explain_query(flow: FlowPlan[Query], plan: Plan) -> Iterator[str]:
         yield f"  at most {query.entries_max} partial states in a shard, or the batch fails"
     if query.window.traits.pictured:
         yield from _picture(query, source)
-    if query.window.traits.ends is Ends.CALENDAR:
-        yield from explain_edges(query.window)
-    elif query.window.traits.periodic and not query.window.traits.pictured:
-        yield from explain_periods(query.window)
 
 
 def _rows_sent(query: Query) -> Iterator[str]:

@@ -18,7 +18,7 @@ from windowing.engine.reading.batches import batches
 from windowing.engine.tuning import tuned
 from windowing.engine.windows.classes import parts_of
 from windowing.engine.zones import transitions
-from windowing.explain import calendar as explained
+from windowing.explain.calendar import next_edges
 from windowing.explain.capacity import kind_of
 from windowing.explain.pipeline import explain
 from windowing.model import Pipeline, Query, parse_pipeline
@@ -226,7 +226,15 @@ def test_queries_share_slices_if_they_go_by_the_same_days() -> None:
     alone = rows_of(pipeline, *times)
     with tuned(share_from_queries=2):
         assert sorted(rows_of(pipeline, *times), key=repr) == sorted(alone, key=repr)
+        said = "\n".join(explain(plan_of(pipeline)))
     assert len({row.query for row in alone}) == 8
+    for part in (
+        "slices: boundaries every 1 day",
+        "state per key: about 8 partial states per lane; each query for itself: 12",
+        "slices: boundaries every 1 month",
+        "not shared: q3, q4: fewer than 2 have its key, late policy and retention, and days",
+    ):
+        assert part in said
 
 
 def test_a_query_joins_and_leaves_at_an_instant() -> None:
@@ -241,13 +249,15 @@ def test_a_query_joins_and_leaves_at_an_instant() -> None:
     ]
 
 
-def test_the_next_edges_are_explained_in_local_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explained, "time_ns", lambda: utc("2024-03-29T12:00") * 1_000)
-    said = "\n".join(explain(plan_of(pipeline_of(BERLIN))))
+def test_the_next_edges_are_explained_in_local_time() -> None:
+    week = "RANGE 1 week SLIDE 1 week WATTR ts ZONE Europe/Berlin"
+    queries = queries_of(pipeline_of(BERLIN, week))
+    said = "\n".join(next_edges(queries, utc("2024-03-29T12:00")))
     for part in (
         "19811 ends 2024-03-30T00:00+01:00, 19812 ends 2024-03-31T00:00+01:00",
         "19813 ends 2024-04-01T00:00+02:00",
-        "the day from 2024-03-31T00:00+01:00 has 23 h",
+        "from 2024-03-31T00:00+01:00 to 2024-04-01T00:00+02:00 it is 23 h, not 1 d",
+        "from 2024-10-21T00:00+02:00 to 2024-10-28T00:00+01:00 it is 169 h, not 7 d",
     ):
         assert part in said
 

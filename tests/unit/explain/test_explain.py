@@ -9,6 +9,7 @@ import yaml
 
 from jobs.tools.window_picture import PictureError, draw_windows
 from windowing.engine.plan import Plan, plan_flow, plan_of
+from windowing.explain.calendar import next_edges
 from windowing.explain.pipeline import explain, explain_query
 from windowing.explain.words import growing, partial_bytes
 from windowing.model import Pipeline, Query, load_pipeline, parse_pipeline
@@ -253,3 +254,28 @@ def test_who_may_do_what_by_control_records(control: str, says: str) -> None:
     said = "\n".join(explain(plan_of(parse_pipeline(text))))
     (line,) = [line for line in said.splitlines() if "control records of l: " in line]
     assert says in line
+
+
+def test_windows_of_local_time_say_where_they_end_next() -> None:
+    """At 00:30Z on the day of 25 hours, it is 02:30 in Berlin, for the first time."""
+    pipeline = _pipeline()
+    now_us = 1_792_888_200_000_000
+    said = {
+        text: [*next_edges([_query(f"{text} WATTR ts ZONE Europe/Berlin", pipeline)], now_us)]
+        for text in ("RANGE CUMULATE 1 day SLIDE 12 hours", "RANGE 1 day SLIDE 1 day")
+    }
+    assert [*said.values()] == [
+        [
+            "q: the period from 2026-10-25T00:00+02:00 ends 2026-10-26T00:00+01:00: it has 3 "
+            "windows, and 4 numbers",
+            "  next windows, by Europe/Berlin: 83004 ends 2026-10-25T11:00+01:00, 83005 ends "
+            "2026-10-25T23:00+01:00, 83006 ends 2026-10-26T00:00+01:00",
+        ],
+        [
+            "q: next windows, by Europe/Berlin: 20751 ends 2026-10-26T00:00+01:00, 20752 ends "
+            "2026-10-27T00:00+01:00, 20753 ends 2026-10-28T00:00+01:00, 20754 ends "
+            "2026-10-29T00:00+01:00",
+            "  from 2027-03-28T00:00+01:00 to 2027-03-29T00:00+02:00 it is 23 h, not 1 d",
+        ],
+    ]
+    assert not [*next_edges([_query("RANGE CUMULATE 9 s SLIDE 3 s WATTR ts", pipeline)], now_us)]

@@ -128,6 +128,15 @@ def parts_of(window: Window) -> Parts:
     return PARTS[window.kind](window)
 
 
+def numbering_for(window: Window) -> Numbering | None:
+    """Return the numbering of windows that follow from values, if it is not a grid's own.
+
+    Raises:
+        PluginError: the plug-in of a user's class cannot be imported.
+    """
+    return parts_of(window).numbering
+
+
 def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
     """Decide how a query with windows is run, if it shares slices with no other."""
     parts, source = parts_of(query.window), pipeline.source
@@ -154,11 +163,6 @@ def _with_previous(shard: MakeShardPart, query: Query, pipeline: Pipeline) -> Sh
 def window_extents(query: Query, rows: pl.DataFrame) -> list[Extent]:
     """Start and end of the window of each row that a shard's part made."""
     return parts_of(query.window).extents(rows)
-
-
-def numbering_in(window: Window) -> Numbering:
-    """Return the numbering of windows that follow from values: their own, or the language's."""
-    return parts_of(window).numbering or wids.grid(window)
 
 
 def _numbered_by(numbering: Numbering) -> Extents:

@@ -43,7 +43,7 @@ from windowing.engine.progress.reached import Progress
 from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.engine.wids import ENDED, ON_TIME, Ints, Numbering
 from windowing.engine.windows import evaluation
-from windowing.engine.windows.classes import Extent, parts_of
+from windowing.engine.windows.classes import Extent, numbering_for
 from windowing.engine.windows.join import condition, equal_columns, needed_columns, needed_types
 from windowing.engine.windows.join_rows import SIDES, PairRows, offsets, side_column
 from windowing.engine.windows.part import Outcome, Scan, Tables, outcome_of
@@ -58,7 +58,7 @@ _IN_WINDOW: Final = (*_PLACE, INSTANT, IS_LATE)
 
 def numbering_of(query: WindowJoinQuery) -> Numbering:
     """Return which windows hold a record, and where they end."""
-    numbering = parts_of(query.over).numbering
+    numbering = numbering_for(query.over)
     assert numbering is not None  # noqa: S101 - windows of a join follow from values
     return numbering
 
