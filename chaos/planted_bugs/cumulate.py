@@ -158,7 +158,8 @@ class NominalCalendar(CumulatingCalendar):
 )
 def unclipped_ends(numbering: CumulatingCalendar, windows: Ints) -> Ints:
     period, step = np.divmod(windows, numbering.steps)
-    return numbering.spans.begins(period) + (step + 1) * numbering.slide
+    ends: Ints = numbering.spans.begins(period) + (step + 1) * numbering.slide
+    return ends
 
 
 # Numbers that repeat, as a day of 25 hours has more windows than numbers. How one gets it: a period

@@ -205,10 +205,10 @@ class CumulateShardPart(SlidingShardPart):
     def _first_rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
         """Return the rows of revision 0 of the windows that end while progress moves."""
         due = self._due(tables, before, after)
-        pairs, worthwhile = _pairs_of(due), max(tuning().compiled_from_rows, 1)
-        if pairs < worthwhile:
+        if _are_few(due):
             return self._rows_of(first_revision(self._held(due)))
-        return pl.concat(map(self._grown, self._by_period(due, pairs // worthwhile)))
+        most = _pairs_of(due) // max(tuning().compiled_from_rows, 1)
+        return pl.concat(map(self._grown, self._by_period(due, most)))
 
     def _by_period(self, due: pl.DataFrame, most: int) -> Iterator[pl.DataFrame]:
         """Yield the partial states of each period; all together if there are too many periods."""
@@ -231,7 +231,7 @@ class CumulateShardPart(SlidingShardPart):
 
     def _held(self, due: pl.DataFrame) -> pl.DataFrame:
         """Return what windows hold of partial states, in each lane."""
-        if _pairs_of(due) < max(tuning().compiled_from_rows, 1):
+        if _are_few(due):
             return self._accumulators.merge(self._expanded(due), [*self._group, PARTITION])
         return self._content(due.drop(RELEASE), self._listed(due, self._keys), self._keys)
 
@@ -250,7 +250,7 @@ class CumulateShardPart(SlidingShardPart):
         all of them at once.
         """
         late = tables[PARTIALS].filter(LATE)
-        if self._query.late.mode != "generous" or _pairs_of(late) < tuning().compiled_from_rows:
+        if self._query.late.mode != "generous" or _are_few(late):
             return super()._pairs(tables, before, after)
         late = late.filter(pl.col(RELEASE) <= per_row(after.of(late)))
         unit = [*self._keys, RELEASE]
@@ -258,6 +258,12 @@ class CumulateShardPart(SlidingShardPart):
         found = content(self._accumulators, late, self._listed(late, unit), unit, by)
         shown = stamped(found, before=before, after=after)
         return shown.with_columns(pl.col(RELEASE).alias(INSTANT))
+
+
+def _are_few(partials: pl.DataFrame) -> bool:
+    """Whether to list the windows of each partial state is cheap: one each, or not many in all."""
+    pairs = _pairs_of(partials)
+    return pairs == len(partials) or pairs < tuning().compiled_from_rows
 
 
 def _pairs_of(partials: pl.DataFrame) -> int:
