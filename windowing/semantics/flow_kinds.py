@@ -127,8 +127,8 @@ class _Asof(_Join):
         return asof.AsofDefinition(self.query)
 
     def rows(self, source: Source, view: View) -> Iterator[Row]:
-        del source
-        return asof.rows(self.query, view.items, view.lanes)
+        for row in asof.rows(self.query, view.items, view.lanes):
+            yield replace(row, offsets=source.by_number(row.offsets))
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,8 @@ class _WindowJoin(_Join):
         return window_joins.WindowJoinDefinition(self.query)
 
     def rows(self, source: Source, view: View) -> Iterator[Row]:
-        del source
-        yield from window_joins.rows(self.query, view.items, view.lanes)
+        for row in window_joins.rows(self.query, view.items, view.lanes):
+            yield replace(row, offsets=source.by_number(row.offsets))
 
 
 @dataclass(frozen=True)

@@ -220,14 +220,15 @@ class AsofShardPart:
     def _built(
         self, left: pl.DataFrame, right: pl.DataFrame, history: pl.DataFrame
     ) -> pl.DataFrame:
-        """Return the rows of changes: each takes the one before it back."""
+        """Return the rows of changes, in their order: each takes the one before it back."""
         back = history.filter(pl.col(_BEFORE).is_not_null()).select(
             _LEFT,
             pl.col(_BEFORE).alias(_RIGHT),
+            INSTANT,
             pl.col(REVISION) - 1,
             pl.lit(value=True).alias(RETRACTS),
         )
-        sent = history.select(_LEFT, _RIGHT, REVISION, pl.lit(value=False).alias(RETRACTS))
+        sent = history.select(_LEFT, _RIGHT, INSTANT, REVISION, pl.lit(value=False).alias(RETRACTS))
         every = pl.concat([sent, back])
         if not len(every):
             return pl.DataFrame()
@@ -239,8 +240,8 @@ class AsofShardPart:
                 partners = prefixed(right.drop(self._equal), "right")[own[_RIGHT]]
                 records = pl.concat([records, partners], how="horizontal")
             rows = self._rows.of(records, retracts=False)
-            found.append(rows.with_columns(own[REVISION], own[RETRACTS]))
-        return pl.concat(found)
+            found.append(rows.with_columns(own.select(_LEFT, INSTANT, REVISION, RETRACTS)))
+        return pl.concat(found).sort(INSTANT, _LEFT, REVISION).drop(_LEFT, INSTANT)
 
 
 @dataclass(frozen=True)

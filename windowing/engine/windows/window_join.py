@@ -338,7 +338,7 @@ class WindowJoinShardPart:
             pl.lit(retracts).alias(RETRACTS),
             late.cast(pl.Int64).alias(REVISION),
             pl.lit(len(there), dtype=pl.Int64).alias(RECORDS),
-            pl.concat_list(offsets(side) for side in there).alias(OFFSETS),
+            pl.concat_list(offsets(side) for side in there).list.sort().alias(OFFSETS),
             self._rows.key(there).alias(KEY),
         )
         return rows.with_columns(self._rows.values.of(records, there))
