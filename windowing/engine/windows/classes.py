@@ -66,10 +66,9 @@ class Parts:
         shard: the same for a shard's part.
         evaluation: what the two do together, and why.
         extents: give start and end of each row that a shard's part made.
-        numbering: of windows that follow from values; None: that of the window language.
         settles: whether the lane's part can read chunks apart, as
             `windowing.engine.windows.part.Settles` says.
-        numbering: of windows that follow from a record's value, where a join may have them.
+        numbering: of windows that follow from a record's value; None: from other records, too.
     """
 
     lane: MakeLanePart

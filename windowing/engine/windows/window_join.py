@@ -81,8 +81,7 @@ def plan_window_join(query: WindowJoinQuery, pipeline: Pipeline) -> FlowPlan[Win
 
 def window_join_extents(query: WindowJoinQuery, rows: pl.DataFrame) -> list[Extent]:
     """Start and end of the window of each row."""
-    numbering = numbering_of(query)
-    return [numbering.bounds(wid) for wid in rows[WINDOW_ID]]
+    return parts_of(query.over).extents(rows)
 
 
 class WindowJoinLanePart:
