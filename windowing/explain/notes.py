@@ -338,14 +338,16 @@ def _open(found: Findings, flow: Flow, waiting: Waiting) -> str:
     if not is_timed(source, flow):
         line += ": their rows are counted, or ordered by another field, and too few have come"
     elif end is not None and found.lanes is not None:
-        line += f", the first until {spell_instant(end)}: {_held(found.lanes, source, end)}"
+        line += f", the first until {spell_instant(end)}: {_held(found.lanes, source, flow, end)}"
     return line if found.ends_all is None else f"{line}; {found.ends_all}"
 
 
-def _held(lanes: Mapping[int, LaneEnd], source: Source, end_us: int) -> str:
+def _held(lanes: Mapping[int, LaneEnd], source: Source, flow: Flow, end_us: int) -> str:
     """Return which lanes hold back a window that ends then, and what releases it."""
     behind = []
     for number in range(source.partitions):
+        if flow.waits_for_topic not in (None, source.place(number)[0].topic):
+            continue
         lane = lanes.get(number, LaneEnd())
         if not lane.ended and (lane.progress_us is None or lane.progress_us < end_us):
             behind.append((lane.progress_us is not None, lane.progress_us or 0, number))

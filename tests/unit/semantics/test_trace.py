@@ -139,3 +139,17 @@ def test_progress_of_recorded_cases_never_falls(name: str) -> None:
         )
         assert lanes.get(line["lane"], before) == before <= after
         lanes[line["lane"]] = after
+
+
+def test_records_of_several_topics_are_read_as_theirs() -> None:
+    pipeline = parse_pipeline(
+        "name: p\n"
+        "source: {topics: {z: 1, a: 1}, format: json, event_time: {field: ts, unit: us},\n"
+        "  fields: {}, disorder: ordered, where: $topic = 'a' AND $partition = 0}\n"
+        "queries: {w: {window: RANGE 9 us SLIDE 9 us WATTR ts, aggregates: {n: count}}}\n"
+    )
+    log = [
+        entry({"source": topic, "partition": 0, "offset": 0, "value": {"ts": 1}}) for topic in "za"
+    ]
+    outcomes = [(line["lane"], line.get("outcome")) for line in trace(pipeline, log)]
+    assert outcomes == [("z/0", "filtered"), ("a/0", None)]

@@ -152,7 +152,23 @@ def _with_previous(shard: MakeShardPart, query: Query, pipeline: Pipeline) -> Sh
 
 def window_extents(query: Query, rows: pl.DataFrame) -> list[Extent]:
     """Start and end of the window of each row that a shard's part made."""
-    return parts_of(query.window).extents(rows)
+    return extents_in(query.window, rows)
+
+
+def extents_in(window: Window, rows: pl.DataFrame) -> list[Extent]:
+    """Start and end of the window of each row, by its number."""
+    return parts_of(window).extents(rows)
+
+
+def numbering_by(window: Window) -> Numbering:
+    """Return the numbering of windows that follow from a record's value, for a join.
+
+    Raises:
+        PluginError: its plug-in cannot be imported.
+    """
+    numbering = parts_of(window).numbering
+    assert numbering is not None  # noqa: S101 - a join takes no others
+    return numbering
 
 
 def _numbered_by(numbering: Numbering) -> Extents:
