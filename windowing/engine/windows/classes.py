@@ -161,13 +161,13 @@ def extents_in(window: Window, rows: pl.DataFrame) -> list[Extent]:
 
 
 def numbering_by(window: Window) -> Numbering:
-    """Return the numbering of windows that follow from a record's value, for a join.
+    """Return the numbering of windows that follow from a record's value.
 
     Raises:
         PluginError: its plug-in cannot be imported.
     """
     numbering = parts_of(window).numbering
-    assert numbering is not None  # noqa: S101 - a join takes no others
+    assert numbering is not None  # noqa: S101 - joins and families take no others
     return numbering
 
 
