@@ -161,14 +161,12 @@ def extents_in(window: Window, rows: pl.DataFrame) -> list[Extent]:
 
 
 def numbering_by(window: Window) -> Numbering:
-    """Return the numbering of windows that follow from a record's value.
+    """Return the numbering of windows that follow from a record's value, or from its number.
 
     Raises:
         PluginError: its plug-in cannot be imported.
     """
-    numbering = parts_of(window).numbering
-    assert numbering is not None  # noqa: S101 - joins and families take no others
-    return numbering
+    return parts_of(window).numbering or wids.grid(window)
 
 
 def _numbered_by(numbering: Numbering) -> Extents:
