@@ -27,7 +27,7 @@ from windowing.engine.progress.reached import LaneProgress, StreamProgress
 from windowing.engine import wids
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, Numbering
 from windowing.engine.windows.chains import end
-from windowing.engine.windows.classes import numbering_for
+from windowing.engine.windows.classes import numbering_by
 from windowing.engine.windows.part import Scan, ShardPart, key_columns, unit_columns
 from windowing.model import Pipeline, Query
 from windowing.model.emission import Late
@@ -86,7 +86,7 @@ def numbering_of(query: Query) -> Numbering:
         # Rows are numbered when progress passes them, so a row that comes later is late; a record
         # is late for its session if progress had passed it.
         return Grid(range_=1, slide=1, origin=0)
-    return numbering_for(window) or wids.grid(window)
+    return numbering_by(window)
 
 
 def spans(query: Query, ts_us: Ints) -> tuple[Ints, Ints]:

@@ -19,6 +19,7 @@ from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics import meaning_of
 from windowing.semantics.windows.by_value import ByValueDefinition
+from windowing.semantics.windows.window_joins import WindowJoinDefinition
 
 _YEAR_1 = -62_135_596_800_000_000
 _DAY_US, _DAYS_MAX = 86_400_000_000, 130
@@ -131,6 +132,8 @@ def _numbered(query: Flow, least: int, skip: int, many: int) -> tuple[list[int],
 
 def _by_value(query: Flow) -> ByValueDefinition:
     definition = meaning_of(query).definition
+    if isinstance(definition, WindowJoinDefinition):
+        definition = definition.windows
     assert isinstance(definition, ByValueDefinition)  # noqa: S101 - their values name them
     return definition
 

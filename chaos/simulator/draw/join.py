@@ -21,13 +21,16 @@ _EQUAL: tuple[object, ...] = ([], [], ["g"], ["g"], {"g": "s"}, ["h"], ["g", "h"
 _PATIENT = 0.4
 """How often a join waits long for late records, of which most joins drop or miss nearly all."""
 
+_LOCAL = 0.3
+"""How often the windows of a window join, where one is asked for, are those of local time."""
+
 _WHERE = ("left.v < right.w", "left.v != right.w", "left.v >= 0", "right.s = 'a'", "left.v <= 1.5")
 
 
 def draw_join(rng: random.Random, wish: Wish, kind: str) -> dict[str, Any]:
     """Draw the document of a pipeline that joins two topics: one of the class `JOINS`."""
     policies = kind == POLICY_JOIN
-    clock = draw_clock(rng)
+    clock = draw_clock(rng, local=kind == WINDOW_JOIN and rng.random() < _LOCAL)
     join: dict[str, Any] = {}
     for side, topic, time, fields in _SIDES:
         join[side] = {"source": _source(rng, clock, topic, time, fields)}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from typing import Any, Final
 
-from chaos.simulator.draw.clock import Clock
+from chaos.simulator.draw.clock import LOCAL_TICK_US, Clock
 from chaos.simulator.draw.expressions import KINDS, draw_expression
 from chaos.simulator.draw.windows import draw_window
 from windowing.model.types import parse_field_type
 
 _OUTER: Final = {"inner": None, "left": "left", "right": "right", "full": "full"}
+_LOCAL: Final = ("calendar", "calendar", "cumulate local")
 _SHARE: Final = 0.35
 """How many of the joins by distance are drawn again as window joins."""
 _NEAR: Final = 0.6
@@ -34,7 +35,8 @@ def draw_window_join(document: dict[str, Any], clock: Clock, *, always: bool) ->
     for side in ("left", "right"):
         join[side] = {name: part for name, part in join[side].items() if name != "window"}
     outer = _OUTER[join["kind"]]
-    kind = rng.choice(("sliding", "sliding", "sliding", "cumulate"))
+    local = clock.tick_us == LOCAL_TICK_US
+    kind = rng.choice(_LOCAL if local else ("sliding", "sliding", "sliding", "cumulate"))
     window = draw_window(rng, kind, clock, number=False, wide=True, lanes=1).partition(" PATTR")[0]
     if rng.random() < 0.7:
         window = window.replace(" WATTR ts", "")
@@ -42,7 +44,7 @@ def draw_window_join(document: dict[str, Any], clock: Clock, *, always: bool) ->
     document = {**document, "join": join}
     if rng.random() < _NEAR:
         return _near(rng, document, clock)
-    if document["late"]["policy"] == "update" and rng.random() < 0.3:
+    if document["late"]["policy"] == "update" and not local and rng.random() < 0.3:
         document["retention"] = {"windows": rng.choice([1, 2, 5])}
     return document
 
@@ -59,6 +61,8 @@ def _near(rng: random.Random, document: dict[str, Any], clock: Clock) -> dict[st
     mode = {"mode": "consistent"} if rng.random() < 0.25 else {}
     late = {"policy": "update", "every": clock.us(rng.choice([1, 3, 7])), **mode}
     kept = rng.choice([clock.us(rng.choice([0, 2, 15, 40])), {"windows": rng.choice([1, 2, 5])}])
+    if isinstance(kept, dict) and clock.tick_us == LOCAL_TICK_US:
+        kept = clock.us(15)
     return {**document, "join": join, "late": late, "retention": kept}
 
 

@@ -54,7 +54,7 @@ def order_free(kind: str) -> bool:
 
 
 def _classes() -> tuple[str, ...]:
-    rows = (*(OPERATORS,) * 5, POLICY_JOIN)
+    rows = (*(OPERATORS,) * 5, POLICY_JOIN, WINDOW_JOIN)
     return (*KINDS, "sliding", "session", *(JOIN,) * 3, *rows, *own_kinds())
 
 

@@ -13,7 +13,7 @@ from windowing.engine.families.boundaries import Boundaries
 from windowing.engine.families.grids import Grids, Reach
 from windowing.engine.wids import Grid, Ints
 from windowing.engine.windows.active import ActiveLanes, ActiveWindows
-from windowing.engine.windows.classes import numbering_for
+from windowing.engine.windows.classes import numbering_by
 from windowing.model import Query
 from windowing.model.lengths import INT64_MAX
 from windowing.model.source import Source
@@ -151,7 +151,7 @@ class QueriesInLane:
     def of(cls, family: Family, source: Source, partition: int) -> Self:
         """Return what a lane knows."""
         windows = [member.query.window for member in family.members]
-        lanes = [ActiveLanes.of(one, source, numbering_for(one)) for one in windows]
+        lanes = [ActiveLanes.of(one, source, numbering_by(one)) for one in windows]
         present = [one is None or partition in one.joins_at for one in lanes]
         leaves = [None if one is None else one.leaves_at.get(partition) for one in lanes]
         leave_at = np.array(sorted({at for at in leaves if at is not None}), np.int64)

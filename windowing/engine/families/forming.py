@@ -12,14 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from windowing.engine import wids
 from windowing.engine.calendar import Spans
 from windowing.engine.families.boundaries import Boundaries
 from windowing.engine.families.family import MARK, Family, Member, Variant
 from windowing.engine.wids import NOTHING_YET, Grid, Numbering
 from windowing.engine.windows.active import ActiveWindows
 from windowing.engine.windows.calendar import CalendarNumbering
-from windowing.engine.windows.classes import numbering_for
+from windowing.engine.windows.classes import numbering_by
 from windowing.model import Pipeline, Query
 from windowing.model.fields import Aggregate
 from windowing.model.windows.activity import Activity
@@ -154,7 +153,7 @@ def _family(founders: Sequence[Query], joining: Sequence[Query] = ()) -> Family:
 def _numbering(query: Query) -> Numbering:
     """Return the windows of a query as if it ran for ever."""
     window = with_active(query.window, None)
-    return numbering_for(window) or wids.grid(window)
+    return numbering_by(window)
 
 
 def _grid(query: Query) -> Grid:

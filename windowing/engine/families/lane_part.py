@@ -14,7 +14,7 @@ from windowing.engine.families.family import Family, QueriesInLane
 from windowing.engine.storage.frames import where
 from windowing.engine.storage.parcel import DEAD_LETTER_SCHEMA
 from windowing.engine.wids import ON_TIME, Flags, Ints
-from windowing.engine.windows.classes import numbering_for
+from windowing.engine.windows.classes import numbering_by
 from windowing.engine.windows.part import Outcome, Scan, Tables, counts_of, dead_letters
 from windowing.engine.windows.sliding_lane import KEPT, OPEN, PARTIALS, UNSETTLED, SlidingLanePart
 from windowing.model import Pipeline, Query
@@ -37,7 +37,7 @@ class FamilyLanePart(SlidingLanePart):
     """The lane's part: finds the slices of a chunk's records, and pre-aggregates by slice."""
 
     def __init__(self, family: Family, query: Query, pipeline: Pipeline) -> None:
-        super().__init__(query, pipeline, numbering_for(query.window))
+        super().__init__(query, pipeline, numbering_by(query.window))
         self._family, self._source = family, pipeline.source
         self._in_lane: dict[int, QueriesInLane] = {}
 

@@ -40,7 +40,7 @@ from windowing.engine.storage.cold import Move
 from windowing.engine.storage.frames import where
 from windowing.engine.tuning import tuning
 from windowing.engine.wids import ENDED, NOTHING_YET, ON_TIME, Flags, Ints
-from windowing.engine.windows.classes import numbering_for
+from windowing.engine.windows.classes import numbering_by
 from windowing.engine.windows.evaluation import past_end
 from windowing.engine.windows.part import Tables, key_columns
 from windowing.engine.windows.results import Results
@@ -232,7 +232,7 @@ class FamilyShardPart:
     def _part(self, number: int) -> SlidingShardPart:
         if number not in self._parts:
             member = self._family.members[number].query
-            numbering = numbering_for(member.window)
+            numbering = numbering_by(member.window)
             self._parts[number] = SlidingShardPart(member, self._pipeline, numbering)
         return self._parts[number]
 

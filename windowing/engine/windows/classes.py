@@ -66,10 +66,9 @@ class Parts:
         shard: the same for a shard's part.
         evaluation: what the two do together, and why.
         extents: give start and end of each row that a shard's part made.
-        numbering: of windows that follow from values; None: that of the window language.
         settles: whether the lane's part can read chunks apart, as
             `windowing.engine.windows.part.Settles` says.
-        numbering: of windows that follow from a record's value, where a join may have them.
+        numbering: of windows that follow from a record's value; None: from other records, too.
     """
 
     lane: MakeLanePart
@@ -128,15 +127,6 @@ def parts_of(window: Window) -> Parts:
     return PARTS[window.kind](window)
 
 
-def numbering_for(window: Window) -> Numbering | None:
-    """Return the numbering of windows that follow from values, if it is not a grid's own.
-
-    Raises:
-        PluginError: the plug-in of a user's class cannot be imported.
-    """
-    return parts_of(window).numbering
-
-
 def plan_windows(query: Query, pipeline: Pipeline) -> FlowPlan[Query]:
     """Decide how a query with windows is run, if it shares slices with no other."""
     parts, source = parts_of(query.window), pipeline.source
@@ -162,7 +152,21 @@ def _with_previous(shard: MakeShardPart, query: Query, pipeline: Pipeline) -> Sh
 
 def window_extents(query: Query, rows: pl.DataFrame) -> list[Extent]:
     """Start and end of the window of each row that a shard's part made."""
-    return parts_of(query.window).extents(rows)
+    return extents_in(query.window, rows)
+
+
+def extents_in(window: Window, rows: pl.DataFrame) -> list[Extent]:
+    """Start and end of the window of each row, by its number."""
+    return parts_of(window).extents(rows)
+
+
+def numbering_by(window: Window) -> Numbering:
+    """Return the numbering of windows that follow from a record's value, or from its number.
+
+    Raises:
+        PluginError: its plug-in cannot be imported.
+    """
+    return parts_of(window).numbering or wids.grid(window)
 
 
 def _numbered_by(numbering: Numbering) -> Extents:

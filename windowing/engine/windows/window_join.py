@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -43,7 +42,7 @@ from windowing.engine.progress.reached import Progress
 from windowing.engine.reading.decoders.decoder import dtype_of
 from windowing.engine.wids import ENDED, ON_TIME, Ints, Numbering
 from windowing.engine.windows import evaluation
-from windowing.engine.windows.classes import Extent, numbering_for
+from windowing.engine.windows.classes import Extent, extents_in, numbering_by
 from windowing.engine.windows.join import condition, equal_columns, needed_columns, needed_types
 from windowing.engine.windows.join_rows import SIDES, PairRows, offsets, side_column
 from windowing.engine.windows.part import Outcome, Scan, Tables, outcome_of
@@ -56,20 +55,12 @@ _IN_WINDOW: Final = (*_PLACE, INSTANT, IS_LATE)
 """Columns of a record in a window besides those of the other side."""
 
 
-def numbering_of(query: WindowJoinQuery) -> Numbering:
-    """Return which windows hold a record, and where they end."""
-    numbering = numbering_for(query.over)
-    assert numbering is not None  # noqa: S101 - windows of a join follow from values
-    return numbering
-
-
 def plan_window_join(query: WindowJoinQuery, pipeline: Pipeline) -> FlowPlan[WindowJoinQuery]:
     """Decide how a window join is run."""
-    numbering = numbering_of(query)
     return FlowPlan(
         query,
-        partial(WindowJoinLanePart, numbering=numbering),
-        partial(WindowJoinShardPart, numbering=numbering),
+        WindowJoinLanePart,
+        WindowJoinShardPart,
         replaces=False,
         evaluation=evaluation.PAIRED_IN_WINDOWS,
         schema=StateSchema.of_records(),
@@ -81,8 +72,7 @@ def plan_window_join(query: WindowJoinQuery, pipeline: Pipeline) -> FlowPlan[Win
 
 def window_join_extents(query: WindowJoinQuery, rows: pl.DataFrame) -> list[Extent]:
     """Start and end of the window of each row."""
-    numbering = numbering_of(query)
-    return [numbering.bounds(wid) for wid in rows[WINDOW_ID]]
+    return extents_in(query.over, rows)
 
 
 class WindowJoinLanePart:
@@ -96,9 +86,10 @@ class WindowJoinLanePart:
         route: the columns that must be equal; without any, all records go to one shard.
     """
 
-    def __init__(self, query: WindowJoinQuery, pipeline: Pipeline, *, numbering: Numbering) -> None:
-        self._query, self._source, self._numbering = query, pipeline.source, numbering
-        self._instants = Instants(query, numbering)
+    def __init__(self, query: WindowJoinQuery, pipeline: Pipeline) -> None:
+        self._query, self._source = query, pipeline.source
+        self._numbering = numbering_by(query.over)
+        self._instants = Instants(query, self._numbering)
         self.route = self._equal = equal_columns(query)
 
     def assign(self, scan: Scan) -> tuple[Outcome, Tables]:
@@ -212,9 +203,9 @@ class _Met:
 class WindowJoinShardPart:
     """The rows of a window join."""
 
-    def __init__(self, query: WindowJoinQuery, pipeline: Pipeline, *, numbering: Numbering) -> None:
-        self._query, self._numbering = query, numbering
-        self._instants = Instants(query, numbering)
+    def __init__(self, query: WindowJoinQuery, pipeline: Pipeline) -> None:
+        self._query, self._numbering = query, numbering_by(query.over)
+        self._instants = Instants(query, self._numbering)
         self._rows, self._equal = PairRows(query, pipeline.source), equal_columns(query)
 
     def rows(self, tables: Tables, before: Progress, after: Progress) -> pl.DataFrame:
