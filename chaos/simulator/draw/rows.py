@@ -31,6 +31,7 @@ def draw_rows(document: dict[str, Any], wish: Wish) -> None:
         if _follow_on(query["window"]) and rng.random() < 0.5:
             query["empty"] = {"after": rng.choice(_FAR)}
         if rng.random() < 0.65:
+            _revise(rng, query)
             query["having"] = _having(rng, query, document["source"]["fields"])
             own = query.get("accumulation", document.get("accumulation"))
             if own == "discarding":
@@ -42,6 +43,14 @@ def _follow_on(window: Any) -> bool:
     if isinstance(window, dict):
         return any(kind in window for kind in own_kinds())
     return "LANDMARK" not in window and "WATTR" in window and "SESSION" not in window
+
+
+def _revise(rng: random.Random, query: dict[str, Any]) -> None:
+    """Have a query take late records as soon as it can, often, so that rows cease to hold."""
+    window = query["window"]
+    if isinstance(window, str) and " WATTR ts" in window and rng.random() < 0.7:
+        query["late"] = {"policy": "update", "every": "1 us"}
+        query["retention"] = "1 s"
 
 
 def _counted(query: dict[str, Any]) -> str:

@@ -321,10 +321,10 @@ def row_fields(row: Row, pipeline: Pipeline, run: str) -> dict[str, Any]:
         "values": dict(row.values),
         "batch_id": 0,
     }
-    marks = {"op": "retract" if row.retracts else None, "absorbed_by": row.absorbed_by}
-    marks |= {"tombstone": row.tombstone or None}
-    fields |= {mark: marks[mark] for mark in query.marks}
-    fields |= {"overflow": [*row.overflow] or None}  # without a column of the name it is left out
+    marks = {"op": "retract" if row.retracts else None, "tombstone": row.tombstone or None}
+    marks |= {"absorbed_by": row.absorbed_by}
+    # Without a column of the name, it is left out.
+    fields |= {mark: marks[mark] for mark in query.marks} | {"overflow": [*row.overflow] or None}
     if query.key:
         fields["key"] = dict(zip(query.key, row.key, strict=True))
     return fields
