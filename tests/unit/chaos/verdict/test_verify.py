@@ -323,7 +323,6 @@ def row_fields(row: Row, pipeline: Pipeline, run: str) -> dict[str, Any]:
     }
     marks = {"op": "retract" if row.retracts else None, "tombstone": row.tombstone or None}
     marks |= {"absorbed_by": row.absorbed_by}
-    # Without a column of the name, it is left out.
     fields |= {mark: marks[mark] for mark in query.marks} | {"overflow": [*row.overflow] or None}
     if query.key:
         fields["key"] = dict(zip(query.key, row.key, strict=True))
