@@ -124,6 +124,10 @@ REFUSED_JOINS = {
         ("equal: [g]", "equal: [g]\n  kind: asof\n  within: 1 s\n  where: [left.g = 'a']")
     ],
 }
+REFUSED_JOINS["its windows are those of the join"] = [
+    ("select: {g: left.g}", "select: {g: left.g}\n  kind: window\n  window: RANGE 4 us SLIDE 4 us"),
+    ("disorder: ordered}}\n  right", "disorder: ordered}, window: 5 us}\n  right"),
+]
 REFUSED_POLICY_JOINS = {
     "a join over policy windows takes no late records": [
         ("policy: drop", "policy: update, every: 5 us")
