@@ -68,7 +68,7 @@ def punctuate(
     from jobs.tools.punctuate import check_believed, punctuated, punctuations, step_of
     from jobs.tools.recording import record, write_events
     from slackwater.options import load_single
-    from windowing.explain.notes import nothing_added
+    from windowing.explain.log_notes import nothing_added
 
     spec = load_single(pipeline)
     if (input_ is None) != (output is None) or topic != (to is not None) or topic == bool(input_):

@@ -62,7 +62,7 @@ def tell_of_zones(pipeline: Pipeline) -> None:
 
 def tell_redelivered(order: LaneOrder) -> None:
     """Say how many records of a file were not read again."""
-    from windowing.explain.notes import redelivered
+    from windowing.explain.log_notes import redelivered
 
     tell_notes(redelivered(order.redelivered))
 

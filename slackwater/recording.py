@@ -92,7 +92,7 @@ def record(
     With --hash, real data can become a test; with --input also rows of other files become events.
     """
     from chaos.readers.lane_ends import with_ends
-    from windowing.explain.notes import nothing_recorded
+    from windowing.explain.log_notes import nothing_recorded
     from windowing.model import load_pipeline
 
     check_places({"--output": output}, {"the pipeline": pipeline, "--input": input_})

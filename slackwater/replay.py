@@ -133,7 +133,7 @@ def _shadow(
     from chaos.replay.shadow import shadow, write_shadow
     from chaos.reports.pages import ReportFolderError, claim
     from slackwater.options import load_one_topic
-    from windowing.explain.notes import nothing_recorded
+    from windowing.explain.log_notes import nothing_recorded
 
     if engine is Engine.spark and input_ is not None:
         complain("--engine spark runs a shadow on the cluster, from the topic: take --input out")

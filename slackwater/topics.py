@@ -141,7 +141,7 @@ def send(
     from chaos.readers.plain_rows import read_input
     from jobs.tools.send_events import append_events, send_events
     from windowing.engine.reading import batches
-    from windowing.explain.notes import nothing_sent
+    from windowing.explain.log_notes import nothing_sent
     from windowing.model import load_pipeline
 
     spec = load_pipeline(pipeline)

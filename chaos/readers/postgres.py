@@ -181,21 +181,9 @@ def _rows(
         table,
         sql.SQL(written.CONDITION),
     )
-    for (
-        name,
-        wid,
-        start_us,
-        end_us,
-        pane,
-        revision,
-        records,
-        offsets,
-        op,
-        tombstone,
-        absorbed_by,
-        overflow,
-        *values,
-    ) in connection.execute(statement, (*written.values, query.name)):
+    found = connection.execute(statement, (*written.values, query.name))
+    for name, wid, start_us, end_us, pane, revision, records, offsets, *more in found:
+        op, tombstone, absorbed_by, overflow, *values = more
         spread = [restored(value) for value in values]
         key, results = dict(zip(fields, spread, strict=False)), spread[len(fields) :]
         row = Row(

@@ -167,7 +167,9 @@ def row_records(
         if entry.control is not None or not first <= entry.offset <= last:
             continue
         content = readers[lane].read_entry(entry)
-        if not isinstance(content, Record) or _key(query, content) != sought.key:
+        if not isinstance(content, Record) or content.withheld is not None:
+            continue
+        if _key(query, content) != sought.key:
             continue
         at = content.ts_us if attribute is None else content.fields[attribute]
         if isinstance(at, int) and rows[0].start <= at < rows[0].end:

@@ -24,7 +24,6 @@ from windowing.engine.columns import (
 )
 from windowing.engine.plan import closing_by_event_time, plan_flow, plan_of
 from windowing.engine.progress.reached import LaneProgress, StreamProgress
-from windowing.engine import wids
 from windowing.engine.wids import ENDED, NOTHING_YET, Flags, Grid, Ints, Numbering
 from windowing.engine.windows.chains import end
 from windowing.engine.windows.classes import numbering_by

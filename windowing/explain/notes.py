@@ -147,43 +147,6 @@ def limit_rests(topics: Sequence[str]) -> str:
     )
 
 
-def nothing_sent(topic: str, records: int, appended: int) -> list[str]:
-    """Return what to say of records that were sent to a topic, if none was appended."""
-    if not records:
-        return [f"the file has no record for topic {topic}"]
-    return [] if appended else [f"topic {topic} holds all records of the file already"]
-
-
-def redelivered(records: int) -> list[str]:
-    """Return what to say of redeliveries in a file, which are not read again."""
-    if not records:
-        return []
-    what = "record is a redelivery" if records == 1 else "records are redeliveries"
-    return [f"{records:,} {what}: the same offset and bytes as before, of no effect, not counted"]
-
-
-def nothing_added(bounds: int) -> list[str]:
-    """Return what to say of a log into which no bound was put."""
-    if bounds:
-        return []
-    return [
-        "no bound was added: the log has no valid record, or source.event_time.max_ahead allows no "
-        "bound that is due"
-    ]
-
-
-def nothing_recorded(records: int, *, is_empty_range: bool) -> list[str]:
-    """Return what to say of a recording without a record."""
-    if records:
-        return []
-    if is_empty_range:
-        return ["nothing is in the range: it begins at its end, or the topic is empty"]
-    return [
-        "nothing is in the range: the topic has dropped its records (retention.ms), or a "
-        "transaction that has them was aborted"
-    ]
-
-
 def _gap(source: Source, flow: Flow) -> str | None:
     """Return how long the gaps between windows are; None: there are none."""
     window = flow.window
@@ -278,11 +241,9 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
         what = "dropped" if counts[DROPPED.name] else "dead letters"
         do = way_out(flow.late.letter or "late")
         yield f"{flow.name}: {_share(late, counts.read)} came too late ({what}); {do}"
-    held_back = found.held_back.get(flow.name, 0)
-    if held_back and held_back >= SHARE * (held_back + (found.rows or {}).get(flow.name, 0)):
+    if line := _held_back(found, flow):
         said = True
-        what = "row is" if held_back == 1 else "rows are"
-        yield f"{flow.name}: {held_back:,} {what} not sent: having does not hold, or is null"
+        yield line
     filtered = counts.get(FILTERED.name, 0)
     if filtered and filtered >= SHARE * counts.read:
         said = True
@@ -304,11 +265,24 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
         where = f"null in {rows:,} row{'' if rows == 1 else 's'}"
         yield f"{flow.name}: {name} is {where}, {_cause(flow, name)}"
     if found.rows is not None and not found.rows.get(flow.name, 0) and not said:
-        does = "explain` says when its windows close"
-        if flow.extents_in is not None:
-            does = "why` says which lanes hold a window back"
-        none = "none is due" if flow.having is None else "none is due that fulfils having"
-        yield f"{flow.name}: no row for {counts.read:,} records, and {none}: `slackwater {does}"
+        yield _no_row(flow, counts.read)
+
+
+def _held_back(found: Findings, flow: Flow) -> str | None:
+    """Return what to say of rows that `having` holds back; None: they are too few."""
+    held_back = found.held_back.get(flow.name, 0)
+    if not held_back or held_back < SHARE * (held_back + (found.rows or {}).get(flow.name, 0)):
+        return None
+    what = "row is" if held_back == 1 else "rows are"
+    return f"{flow.name}: {held_back:,} {what} not sent: having does not hold, or is null"
+
+
+def _no_row(flow: Flow, read: int) -> str:
+    does = "explain` says when its windows close"
+    if flow.extents_in is not None:
+        does = "why` says which lanes hold a window back"
+    none = "none is due" if flow.having is None else "none is due that fulfils having"
+    return f"{flow.name}: no row for {read:,} records, and {none}: `slackwater {does}"
 
 
 def _cause(flow: Flow, name: str) -> str:

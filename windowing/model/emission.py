@@ -5,11 +5,13 @@ Source: SAMZA-552, "Emission policies" and "Retention"; the spelling in a pipeli
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from windowing.model.errors import shown
 from windowing.model.lengths import INT64_MAX, AttributeStep, duration_us, parse_step
 from windowing.model.windows.window import Window
 
@@ -102,6 +104,19 @@ class Empty(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     after: _Count
+
+
+def parse_empty(value: object) -> object:
+    """Refuse what is no `{after: N}` in words.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if value is None or isinstance(value, Empty) or (isinstance(value, Mapping) and value):
+        return value
+    many = value if type(value) is int and value > 0 else 3
+    msg = f"{shown(value)} says nothing of windows without records: write empty: {{after: {many}}}"
+    raise ValueError(msg)
 
 
 class Retention(BaseModel):

@@ -14,8 +14,11 @@ from typing import Any
 
 from windowing.model.query import Query
 from windowing.model.rows import Key, Row
+from windowing.model.source import Source
 from windowing.model.types import FieldType
 from windowing.semantics.expressions import ExpressionFailure, value_of
+from windowing.semantics.revisions import row_of
+from windowing.semantics.units import WindowRevision
 
 
 class _Finite(dict[str, Any]):
@@ -68,3 +71,19 @@ def sent(query: Query, fields: Mapping[str, FieldType], rows: Iterable[Row]) -> 
             yield row
         elif held_before and query.accumulation != "retracting":
             yield replace(row, tombstone=True)
+
+
+def sent_revisions(
+    query: Query, source: Source, shown: Iterable[WindowRevision]
+) -> list[WindowRevision]:
+    """Return the revisions of which a row is sent: all without a condition; see `sent`."""
+    found = list(shown)
+    if query.having is None:
+        return found
+    rows = [row_of(query, source, one) for one in found]
+    kept = {_identity(row) for row in sent(query, source.fields, rows)}
+    return [one for one, row in zip(found, rows, strict=True) if _identity(row) in kept]
+
+
+def _identity(row: Row) -> tuple[object, ...]:
+    return row.window_id, row.key, row.revision, row.retracts

@@ -12,7 +12,9 @@ from typing import Any
 from windowing.model.file.pipeline import Query
 from windowing.model.rows import Scalar
 from windowing.model.rules import in_log_order
+from windowing.model.source import Source
 from windowing.model.windows.traits import Ends
+from windowing.semantics.having import sent_revisions
 from windowing.semantics.lanes import Lane, Progress
 from windowing.semantics.revisions import key_of, revisions, units_of
 from windowing.semantics.units import Item, WindowRevision, part_of
@@ -27,6 +29,7 @@ class PendingRows:
 
     Args:
         queries: queries over one attribute.
+        source: of the pipeline.
         attr: the field whose values have their own progress; None: only lanes do.
         items: the valid records of the log, each lane's in offset order.
         lanes: all lanes, at the end of the log.
@@ -38,6 +41,7 @@ class PendingRows:
     def __init__(
         self,
         queries: Sequence[Query],
+        source: Source,
         attr: str | None,
         items: Sequence[Item],
         lanes: Sequence[Lane],
@@ -52,7 +56,7 @@ class PendingRows:
         numbers = count()
         for query in queries:
             rows = _rows_of_units(query, items, lanes)
-            for shown in revisions(query, items, lanes):
+            for shown in sent_revisions(query, source, revisions(query, items, lanes)):
                 if shown.retracts:
                     continue
                 unit = rows.get(shown.part, ())

@@ -44,7 +44,8 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
         `stream` after it (null: none yet; "ended"); for a record, per query: its `windows`, those
         that it is `late` for, its `slices` (first window, last window, epoch or null) and its
         `outcome` (the line's own, if no window sees it; what a duplicate `repeats` is an offset of
-        its lane); the windows that it `closed`, and the rows that it `revised`. For queries over
+        its lane); the windows that it `closed`, and the rows that it `revised`: those that are sent
+        (`having`). For queries over
         another attribute also its position `at`, and progress, by that attribute. For a query of
         operators, a record has its `unit`, its `number` in the order of that (null: none yet), the
         `reports` that hold it, and its `outcome`; the line has the rows that it `sent`, each with
@@ -112,7 +113,8 @@ class _Course:
         queries = [q for q in pipeline.of(Query) if attribute_of(q, source) == attribute]
         generator = source.generator_of(attribute or source.event_time.field)
         self._attribute, self._lanes = attribute, lanes_of(source, attribute)
-        self._pending = PendingRows(queries, generator.progress_attr, view.items, view.lanes)
+        attr = generator.progress_attr
+        self._pending = PendingRows(queries, source, attr, view.items, view.lanes)
         self._finders = {query.name: Finder(query, view.items, view.lanes) for query in queries}
         self._reports = {
             query.name: Reports(query, source.event_time.field, view.items, view.lanes)

@@ -31,7 +31,9 @@ def draw_rows(document: dict[str, Any], wish: Wish) -> None:
         if _follow_on(query["window"]) and rng.random() < 0.5:
             query["empty"] = {"after": rng.choice(_FAR)}
         if rng.random() < 0.65:
-            query["having"] = _having(rng, query, document["source"]["fields"])
+            flips = _revise(rng, query) and rng.random() < 0.7
+            fields = document["source"]["fields"]
+            query["having"] = _flips(rng, query) if flips else _having(rng, query, fields)
             own = query.get("accumulation", document.get("accumulation"))
             if own == "discarding":
                 query["accumulation"] = rng.choice(["accumulating", "retracting"])
@@ -44,6 +46,24 @@ def _follow_on(window: Any) -> bool:
     return "LANDMARK" not in window and "WATTR" in window and "SESSION" not in window
 
 
+def _revise(rng: random.Random, query: dict[str, Any]) -> bool:
+    """Have a query take late records as soon as it can, often; return whether it does."""
+    window = query["window"]
+    if not isinstance(window, str) or " WATTR ts" not in window or rng.random() < 0.3:
+        return False
+    query["late"] = {"policy": "update", "every": "1 us"}
+    query["retention"] = "1 s"
+    return True
+
+
+def _flips(rng: random.Random, query: dict[str, Any]) -> str:
+    """Return a condition that each late record changes, or the first one."""
+    name = _counted(query)
+    return rng.choice(
+        [f"{name} mod 2 = 1", f"{name} mod 2 = 1", f"{name} mod 2 = 0", f"{name} = 1"]
+    )
+
+
 def _counted(query: dict[str, Any]) -> str:
     """Return the aggregate that counts a query's records; add it if there is none."""
     found = [name for name, text in query["aggregates"].items() if text == "count"]
@@ -53,10 +73,6 @@ def _counted(query: dict[str, Any]) -> str:
 
 
 def _having(rng: random.Random, query: dict[str, Any], fields: dict[str, str]) -> str:
-    if rng.random() < 0.5:
-        # Each late record changes what is even.
-        name = _counted(query)
-        return rng.choice([f"{name} mod 2 = 1", f"{name} mod 2 = 0", f"{name} <= 2", f"{name} > 1"])
     known = {name: parse_field_type(text) for name, text in fields.items()}
     types = {name: known[name] for name in query["group_by"] if name in known}
     numbers = []

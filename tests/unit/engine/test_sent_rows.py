@@ -263,7 +263,8 @@ def test_engine_equals_definition_under_any_cut_and_restart(
     ("query", "said"),
     [
         ({"empty": {"after": 0}}, "empty.after"),
-        ({"empty": 3}, "empty"),
+        ({"empty": 3}, "3 says nothing of windows without records: write empty: {after: 3}"),
+        ({"empty": {}}, "write empty: {after: 3}"),
         ({"empty": {"after": 1}, "window": "SESSION 10 us WATTR ts"}, "none without records"),
         ({"empty": {"after": 1}, "window": "RANGE LANDMARK SLIDE 10 us WATTR ts"}, "landmark"),
         ({"having": "n"}, "having is true or false"),

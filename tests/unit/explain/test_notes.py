@@ -4,13 +4,12 @@ import pytest
 
 from tests.unit.model.test_control import TEXT as WITH_CONTROL
 from windowing.engine.reading.failures import CAST, OVERFLOW, SUBSTR, YEARS, ZERO
+from windowing.explain.log_notes import nothing_recorded, nothing_sent
 from windowing.explain.notes import (
     DeadGroup,
     Findings,
     TimesSeen,
     notes,
-    nothing_recorded,
-    nothing_sent,
     odd_progress,
     of_file,
 )

@@ -157,6 +157,8 @@ OTHER_MEANINGS: list[list[tuple[str, str]]] = [
     [("group_by: [g], aggregates: {n: count}", "group_by: [g, k], aggregates: {n: count}")],
     [("  disorder", "  dense: true\n  disorder")],
     [("late:", "accumulation: discarding\nlate:")],
+    [("  a: {", "  a: {empty: {after: 2}, ")],
+    [("  a: {", "  a: {having: n > 2, ")],
     [("late:", "shards: 7\nlate:")],
     [("topic: s", "topic: t")],
     [("partitions: 2", "partitions: 3")],
@@ -387,7 +389,7 @@ FACTS: dict[type, set[str]] = {
     FieldType: {"kind", "nullable", "precision", "scale"},
     Query: {
         *("name", "window", "group_by", "aggregates", "late", "retention_us", "entries_max"),
-        *("early", "accumulation"),
+        *("early", "accumulation", "empty_after", "having"),
     },
     JoinQuery: {"late", "retention_us", "entries_max"},
     Sliding: {"range_", "slide", "attribute", "origin", "pattr", "align", "active"},

@@ -111,7 +111,8 @@ class SlidingShardPart:
     ) -> pl.DataFrame:
         """Return the retractions of rows without records that first revisions replace."""
         first = rows.filter(pl.col(REVISION) == 1, ~pl.col(RETRACTS))
-        keys = [first[KEY].struct.field(name).alias(field_column(name)) for name in self._query.key]
+        names = dict.fromkeys(self._query.key)  # PATTR may be in group_by too
+        keys = [first[KEY].struct.field(name).alias(field_column(name)) for name in names]
         windows = pl.DataFrame([*keys, first[WINDOW_ID]]).select(self._group)
         sent = empties.sent(in_time(tables[PARTIALS]), windows)
         return self._nothing(sent, tables, retracts=True)

@@ -6,7 +6,15 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from windowing.model.emission import Accumulation, Early, Empty, Late, Retention, parse_retention
+from windowing.model.emission import (
+    Accumulation,
+    Early,
+    Empty,
+    Late,
+    Retention,
+    parse_empty,
+    parse_retention,
+)
 from windowing.model.event_time import SpecModel
 from windowing.model.having import HavingText
 from windowing.model.windows.activity import Warmup, parse_moment
@@ -34,7 +42,7 @@ class QueryFile(SpecModel):
     retention: Kept | None = None
     early: Early | None = None
     accumulation: Accumulation | None = None
-    empty: Empty | None = None
+    empty: Annotated[Empty | None, BeforeValidator(parse_empty)] = None
     having: HavingText = None
     begins_us: Moment | None = Field(default=None, alias="from")
     until_us: Moment | None = Field(default=None, alias="until")

@@ -322,8 +322,8 @@ def row_fields(row: Row, pipeline: Pipeline, run: str) -> dict[str, Any]:
         "batch_id": 0,
     }
     marks = {"op": "retract" if row.retracts else None, "tombstone": row.tombstone or None}
-    fields |= {mark: {**marks, "absorbed_by": row.absorbed_by}[mark] for mark in query.marks}
-    fields |= {"overflow": [*row.overflow] or None}  # without a column of the name it is left out
+    marks |= {"absorbed_by": row.absorbed_by}
+    fields |= {mark: marks[mark] for mark in query.marks} | {"overflow": [*row.overflow] or None}
     if query.key:
         fields["key"] = dict(zip(query.key, row.key, strict=True))
     return fields
