@@ -18,6 +18,7 @@ import polars as pl
 from chaos.simulator.case import Case, SimulatedRecord, record
 from chaos.simulator.draw import draw_log, draw_pipeline, draw_plan, draw_tuning
 from chaos.simulator.draw.joining import with_joining
+from chaos.simulator.draw.wish import Wish
 from chaos.simulator.features import pairs_of
 from chaos.simulator.history import SimulationHistory
 from chaos.simulator.platform.changed_log import with_change
@@ -141,10 +142,13 @@ def _tuned(rng: random.Random, case: Case, parts: EngineParts) -> Case:
     return msgspec.structs.replace(case, tuning=tuning, retuned=retuned)
 
 
+_USUAL: Final = Wish(tables=0.25)
+
+
 def _drawn(rng: random.Random, parts: EngineParts) -> str:
     """Draw a pipeline in which the engine's bug can show; after many tries, any pipeline."""
     for _ in range(_TRIES):
-        text = draw_pipeline(rng, parts.wish)
+        text = draw_pipeline(rng, parts.wish or _USUAL)
         if parts.shows_in(_pipeline(text)):
             break
     return text

@@ -25,6 +25,7 @@ from chaos.simulator.draw.queries import (
 )
 from chaos.simulator.draw.rows import draw_rows
 from chaos.simulator.draw.spellings import respell
+from chaos.simulator.draw.tables import with_tables
 from chaos.simulator.draw.types import add_types
 from chaos.simulator.draw.usual import KINDS as USUAL
 from chaos.simulator.draw.usual import draw_usual
@@ -66,7 +67,9 @@ def draw_pipeline(rng: random.Random, wish: Wish | None = None) -> str:
         add_types(own, document)
     draw_rows(document, wish)
     respell(document)
-    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    text: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    own = random.Random(f"zones {document!r}")
+    return with_tables(own, text) if own.random() < wish.tables else text
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]

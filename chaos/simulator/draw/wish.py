@@ -85,6 +85,8 @@ class Wish:
         types: how often there are decimals, bools, dates and timestamps among fields and keys.
         duplicates: how often sources say what a duplicate is.
         computed: how often they compute something of a record, and how often they have two topics.
+        tables: how often a file has its own tables of the zones that it names, which are others
+            than those installed.
         rows: how often some queries send rows of windows without records, or only rows that fulfil
             a condition.
     """
@@ -107,4 +109,5 @@ class Wish:
     types: float = 0.3
     duplicates: float = 0.12
     computed: float = 0.15
+    tables: float = 0.0
     rows: float = 0.25
