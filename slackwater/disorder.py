@@ -253,7 +253,7 @@ def trace(
     from windowing.semantics.trace import trace as lines
 
     check_places({"--output": output}, {"the pipeline": pipeline, "--input": input_})
-    spec = load_single(pipeline)
+    spec = load_single(pipeline, windows=True)
     told = TraceNotes(spec)
     with bar("tracing") as shown, _opened(output) as file:
         log = _Log(spec, input_, None, rows_of=as_, ended=end).read(again=True)

@@ -132,16 +132,22 @@ def warn(endpoints: Endpoints, run: Run, file: Path) -> None:
         tell(f"run {run.run} runs {run.file}; {file} differs now: {first}{others}")
 
 
-def load_single(file: Path) -> Pipeline:
+def load_single(file: Path, *, windows: bool = False) -> Pipeline:
     """Read a pipeline file with one source, of one topic or several.
+
+    Args:
+        windows: a join is as good, if it has windows.
 
     Raises:
         PipelineError: the file breaks a rule.
         BadParameter: it is a join.
     """
     from windowing.model import load_pipeline
+    from windowing.model.window_join import WindowJoinQuery
 
     pipeline = load_pipeline(file)
+    if windows and pipeline.of(WindowJoinQuery):
+        return pipeline
     if pipeline.join is not None:
         topics = " and ".join(part.topic for part in pipeline.source.parts)
         msg = (

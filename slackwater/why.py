@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from windowing.model import Pipeline, Query
     from windowing.model.rows import Key, Scalar
     from windowing.model.types import FieldType
+    from windowing.model.window_join import WindowJoinQuery
     from windowing.semantics.why import WindowRef
 
 
@@ -107,6 +108,8 @@ def _records(
                 )
 
     sought = _sought(spec, query, window, key)
+    if sought.join is not None:
+        raise typer.BadParameter("--records: the rows of a join name their records in their keys")
     return row_records(spec, found.table, found.run, sought, read)
 
 
@@ -165,9 +168,9 @@ def _sought(spec: Pipeline, name: str | None, window: str, key: Sequence[str]) -
     from windowing.model.lengths import instant_us
     from windowing.semantics.why import WindowRef
 
-    query = _query(spec, name)
+    query, join = _query(spec, name)
     if window.lstrip("-").isdecimal():
-        return WindowRef(query, int(window), None, _key(spec, query, key))
+        return WindowRef(query, int(window), None, _key(spec, query, key), join)
     if query.window.traits.cumulative or query.window.traits.periodic:
         msg = f"--window {window}: several windows of {query.name} begin then: name one by its id"
         raise typer.BadParameter(f"{msg}, as `slackwater newest` shows it")
@@ -176,22 +179,26 @@ def _sought(spec: Pipeline, name: str | None, window: str, key: Sequence[str]) -
     except ValueError as error:
         msg = f"--window {window}: {error}; or the window's id"
         raise typer.BadParameter(msg) from None
-    return WindowRef(query, None, start, _key(spec, query, key))
+    return WindowRef(query, None, start, _key(spec, query, key), join)
 
 
-def _query(spec: Pipeline, name: str | None) -> Query:
+def _query(spec: Pipeline, name: str | None) -> tuple[Query, WindowJoinQuery | None]:
+    """Return the query that is meant, or what a window join is as one, and the join."""
     from windowing.model import Query
+    from windowing.model.window_join import WindowJoinQuery
+    from windowing.semantics.windows.window_joins import as_query
 
-    queries = spec.of(Query)
+    queries, joins = [*spec.of(Query)], spec.of(WindowJoinQuery)
+    queries += map(as_query, joins)
     names = [query.name for query in queries]
     if not names or (name is not None and name not in names):
-        known = ", ".join(names) or "none; operators and joins have no windows that progress closes"
+        known = ", ".join(names) or "none; operators and joins by distance have no windows"
         msg = f"--query {name or ''}: the queries with windows are: {known}"
         raise typer.BadParameter(msg)
     if name is None and len(names) > 1:
         msg = f"there are several queries, {', '.join(names)}: name one by --query"
         raise typer.BadParameter(msg)
-    return queries[names.index(name) if name else 0]
+    return queries[names.index(name) if name else 0], next(iter(joins), None)
 
 
 def _key(spec: Pipeline, query: Query, texts: Sequence[str]) -> Key:

@@ -156,7 +156,7 @@ def whole_days_before(numbering: CalendarNumbering, wid: int) -> tuple[int, int]
 # among their edges.
 @planted_in_days("edge_in_the_day_before", _STEPS, of_zones(*ZONES))
 def day_before(spans: Spans, instants: Ints) -> Ints:
-    return _true_steps(spans, instants - 1)
+    return _true_steps(spans, instants - (instants > -(2**62)))
 
 
 def _steps_of(spans: Spans, days: Ints) -> Ints:

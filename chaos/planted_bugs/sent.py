@@ -1,4 +1,4 @@
-"""Defects of which rows are sent: of windows without records, and of those that `having` keeps."""
+"""Defects of which rows are sent – of windows without records, by `having` – and how they stand."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from chaos.planted_bugs.conditions import retracting, some_query, updates
+from chaos.planted_bugs.conditions import retracting, several_lanes, some_query, updates
 from chaos.planted_bugs.planted import planted
 from chaos.simulator.draw.wish import Wish
 from windowing.engine.aggregates import Accumulators
-from windowing.engine.columns import RECORDS, RETRACTS, REVISION, TOMBSTONE, VALUES
+from windowing.engine.columns import PARTITION, RECORDS, RETRACTS, REVISION, TOMBSTONE, VALUES
 from windowing.engine.having import SentRows
 from windowing.engine.progress.reached import Progress
 from windowing.engine.reading.expressions.program import Evaluated
+from windowing.engine.storage.groups import Groups
 from windowing.engine.wids import ENDED, Ints
 from windowing.engine.windows.empties import EmptyWindows
 from windowing.engine.windows.part import Tables
+from windowing.engine.windows.results import listed_offsets
 from windowing.engine.windows.sliding import SlidingShardPart
 from windowing.engine.windows.sliding_lane import PARTIALS
 from windowing.model.file.pipeline import Pipeline, Query
@@ -172,11 +174,12 @@ def of_the_row_before(self: SentRows, rows: pl.DataFrame) -> pl.Series:
 # filter.
 @planted("revisions_renumbered", _ROWS, at=f"{_SENT}.of_rows", shows_in=_WITHDRAWN, wish=_WISH)
 def renumbered(self: SentRows, rows: pl.DataFrame) -> pl.DataFrame:
-    sent = _of_rows(self, rows)
-    if not len(rows) or not len(sent):
-        return sent
-    late = sent[REVISION] > 1
-    return sent.with_columns(pl.when(late).then(1).otherwise(REVISION).alias(REVISION))
+    if not len(rows):
+        return rows
+    skipped = (rows[REVISION] > 0) & ~rows[RETRACTS] & ~_previous(self, rows, _holds(self, rows))
+    sent = _of_rows(self, rows.with_columns(skipped=skipped))
+    fewer = pl.when("skipped").then(pl.col(REVISION) - 1).otherwise(REVISION)
+    return sent.with_columns(fewer.alias(REVISION)).drop("skipped")
 
 
 # Null holds. How one gets it: a row is left out if the condition is false.
@@ -204,3 +207,16 @@ def taken_back_always(self: SentRows, rows: pl.DataFrame) -> pl.DataFrame:
     if not self._retracts or not len(rows):
         return sent
     return pl.concat([rows.filter(RETRACTS), sent.filter(~pl.col(RETRACTS))])
+
+
+# Offsets that stand by the names of lanes, or in no order. How one gets it: whoever spells a row
+# sorts them anyway.
+@planted(
+    "offsets_the_other_way_round",
+    "deterministic",
+    at="windowing.engine.windows.results:lane_offsets",
+    shows_in=some_query(several_lanes),
+)
+def falling_offsets(lanes: pl.DataFrame, groups: Groups) -> pl.Series:
+    ordered = lanes[groups.ordered_by(-lanes[PARTITION].cast(pl.Int64).to_numpy())]
+    return listed_offsets(ordered, np.cumsum(groups.sizes))

@@ -29,6 +29,7 @@ _IN_LOG_ORDER = ("rows", "landmark rows", "session of rows")
 _RANKED = ("ranked rows", "landmark ranked rows")
 _LOCAL = ("calendar", "cumulate local")
 _AT_RECORDS = ("by tuple", "by n", "by rank")
+_SESSIONS = ("session", "session of rows")
 _KEYED = ("ordered per key", "punctuation per key")
 _WINDOWS = tuple(name for name in FEATURES["class"] if name not in (*_JOINS, "operators"))
 
@@ -64,6 +65,7 @@ _OF_OPERATORS = (
     Illegal(("class", ("operators",)), _but("retention", "none"), "operators have no retention"),
     Illegal(("class", ("operators",)), _all("early"), "operators send no provisional rows"),
     Illegal(("class", ("operators",)), _all("accumulation"), "operators send a row once"),
+    Illegal(("class", ("operators",)), _all("sends"), "operators send all reports, of records"),
     Illegal(("class", ("operators",)), ("generator", _KEYED), "operators need progress of lanes"),
     Illegal(("class", ("operators",)), ("axis", ("number",)), "operators go by event time"),
     Illegal(("class", ("operators",)), _all("window"), "operators have windows by policies"),
@@ -146,11 +148,11 @@ ILLEGAL: Final = (
     ),
     *(
         Illegal(_A_JOIN, _all(of), "a join has no windows and no aggregates, and sends pairs once")
-        for of in ("axis", "accumulation", "early", "aggregate", "group_by", "window")
+        for of in ("axis", "accumulation", "early", "sends", "aggregate", "group_by", "window")
     ),
     *(
         Illegal(_all("join"), _all(of), "a join has no windows and no aggregates")
-        for of in ("axis", "accumulation", "early", "aggregate", "group_by", "window")
+        for of in ("axis", "accumulation", "early", "sends", "aggregate", "group_by", "window")
     ),
     Illegal(_all("join"), ("class", _WINDOWS), "only joins have sides"),
     Illegal(_all("join"), ("source", ("idle lanes",)), "a join has no early rows"),
@@ -165,6 +167,24 @@ ILLEGAL: Final = (
         ("join", ("a window on one side",)),
         ("join", ("windows on both sides",)),
         "one side or both",
+    ),
+    Illegal(
+        ("sends", ("windows without records",)),
+        (
+            "class",
+            ("landmark", "landmark rows", "landmark ranked rows", *_AT_RECORDS, *_SESSIONS),
+        ),
+        "empty is for windows that follow one another and may have no records",
+    ),
+    Illegal(
+        ("sends", ("windows without records",)),
+        ("window", ("gaps",)),
+        "only sessions have gaps, and none is empty",
+    ),
+    Illegal(
+        ("sends", ("rows that hold",)),
+        ("accumulation", ("discarding",)),
+        "a row that shows only what is new is no content of its window",
     ),
     Illegal(
         ("window", ("ALIGN start",)),

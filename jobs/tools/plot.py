@@ -132,7 +132,9 @@ def final_windows(query: Flow, rows: Iterable[Mapping[str, Any]]) -> list[Mappin
     return [
         row
         for place, row in last.items()
-        if (*place, row["revision"]) not in back and row.get("absorbed_by") is None
+        if (*place, row["revision"]) not in back
+        and row.get("absorbed_by") is None
+        and not row.get("tombstone")
     ]
 
 

@@ -17,6 +17,7 @@ import yaml
 from windowing.engine.reading.pack import RawRows
 from windowing.model import Pipeline, parse_pipeline
 from windowing.model.reading import FORMATS
+from windowing.model.rows import row_order
 from windowing.runtime.local import Output, run
 
 _GENERATE = "typer slackwater.main utils docs --name slackwater --title Commands"
@@ -171,7 +172,7 @@ def test_which_joins_find_what() -> None:
     found = {
         str(yaml.safe_load(text)["join"].get("kind", "by distance")): [
             (row.window_start_us // 1_000_000, *row.values.values())
-            for row in of(pipeline(text), [0, 900], [590]).rows
+            for row in sorted(of(pipeline(text), [0, 900], [590]).rows, key=row_order)
         ]
         for text in SNIPPETS
         if text.startswith("join:")

@@ -60,7 +60,7 @@ class Spans:
     def grain_us(self) -> int:
         """Return the largest length of which all spans since 1970 begin at a multiple."""
         since = self._zone.starts >= 0
-        offsets = self._zone.offsets[np.concatenate([[True], since])]
+        offsets = self._zone.offsets[np.concatenate([[False], since])]
         first = self._zone.offset_at(np.array([0]))
         lengths = [DAY_US, self.calendar.origin_us, *self._zone.starts[since], *offsets, *first]
         return math.gcd(*map(int, lengths))

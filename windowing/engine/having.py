@@ -24,14 +24,32 @@ from windowing.engine.columns import (
 )
 from windowing.engine.effects import took_effect
 from windowing.engine.flow_plan import FlowPlan
-from windowing.engine.reading.expressions.evaluate import evaluate
+from windowing.engine.reading.expressions.evaluate import evaluate_in_order
 from windowing.engine.reading.expressions.program import Evaluated
 from windowing.model import Query
-from windowing.model.expressions.tree import Expression
+from windowing.model.expressions.tree import Call, Constant, Expression, Name
 from windowing.model.query import Flow
 from windowing.model.types import FieldType
 
 _HOLDS, _HELD = "holds", "held"
+_RAW = " " * 256  # longer than a name can be
+
+
+def _evaluated(
+    expression: Expression, frame: pl.DataFrame, types: Mapping[str, FieldType]
+) -> Evaluated:
+    """Evaluate a condition, which has no value where it asks for one that is infinite."""
+    floats = [name for name, type_ in types.items() if type_.kind == "float"]
+    infinite = [name for name in floats if frame[field_column(name)].is_infinite().any()]
+    # What is added to one fails, as all that is no number does.
+    sums = tuple(
+        (name, Call("+", (Name(_RAW + name), Constant(0.0, FieldType("float")))))
+        for name in infinite
+    )
+    raw = {_RAW + name: types[name] for name in infinite}
+    columns = [frame[field_column(name)].alias(field_column(_RAW + name)) for name in infinite]
+    named = (*sums, (None, expression))
+    return evaluate_in_order(named, frame.with_columns(columns), {**types, **raw})[-1]
 
 
 def _true(found: Evaluated) -> pl.Series:
@@ -75,8 +93,7 @@ class SentRows:
             for name in self._types
         ]
         frame = pl.DataFrame(columns) if columns else rows.select(WINDOW_ID)
-        found = evaluate(self._expression, frame, self._types)
-        held = _true(found)
+        held = _true(_evaluated(self._expression, frame, self._types))
         if ABSORBED_BY in rows.columns:
             held &= rows[ABSORBED_BY].is_null()
         return held.alias(_HOLDS)

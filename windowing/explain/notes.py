@@ -301,20 +301,25 @@ def _of_query(found: Findings, flow: Flow, counts: Counts) -> Iterator[str]:
         said = True
         yield _open(found, flow, waiting)
     for name, rows in found.overflows.get(flow.name, {}).items():
-        cause = "whose exact value no type takes (overflow): group by a finer key, or sum a float"
-        if name in flow.by_users:
-            command = "trace" if flow.window is None else "why"
-            cause = f"for which its class fails (overflow): `slackwater {command}` says how"
-        if isinstance(flow, JoinQuery):
-            cause = f"for which {flow.expressions[name].text} has no value (overflow): give it one "
-            cause += "by CASE, or by nullif around what it divides by"
-        yield f"{flow.name}: {name} is null in {rows:,} row{'' if rows == 1 else 's'}, {cause}"
+        where = f"null in {rows:,} row{'' if rows == 1 else 's'}"
+        yield f"{flow.name}: {name} is {where}, {_cause(flow, name)}"
     if found.rows is not None and not found.rows.get(flow.name, 0) and not said:
         does = "explain` says when its windows close"
-        if flow.window is not None:
+        if flow.extents_in is not None:
             does = "why` says which lanes hold a window back"
         none = "none is due" if flow.having is None else "none is due that fulfils having"
         yield f"{flow.name}: no row for {counts.read:,} records, and {none}: `slackwater {does}"
+
+
+def _cause(flow: Flow, name: str) -> str:
+    """Say why a value is null that its row names in `overflow`."""
+    if isinstance(flow, JoinQuery):
+        text = flow.expressions[name].text
+        return f"for which {text} has no value (overflow): give it one by CASE, or by nullif"
+    if name in flow.by_users:
+        command = "trace" if flow.window is None else "why"
+        return f"for which its class fails (overflow): `slackwater {command}` says how"
+    return "whose exact value no type takes (overflow): group by a finer key, or sum a float"
 
 
 def _open(found: Findings, flow: Flow, waiting: Waiting) -> str:
@@ -333,14 +338,16 @@ def _open(found: Findings, flow: Flow, waiting: Waiting) -> str:
     if not is_timed(source, flow):
         line += ": their rows are counted, or ordered by another field, and too few have come"
     elif end is not None and found.lanes is not None:
-        line += f", the first until {spell_instant(end)}: {_held(found.lanes, source, end)}"
+        line += f", the first until {spell_instant(end)}: {_held(found.lanes, source, flow, end)}"
     return line if found.ends_all is None else f"{line}; {found.ends_all}"
 
 
-def _held(lanes: Mapping[int, LaneEnd], source: Source, end_us: int) -> str:
+def _held(lanes: Mapping[int, LaneEnd], source: Source, flow: Flow, end_us: int) -> str:
     """Return which lanes hold back a window that ends then, and what releases it."""
     behind = []
     for number in range(source.partitions):
+        if flow.waits_for_topic not in (None, source.place(number)[0].topic):
+            continue
         lane = lanes.get(number, LaneEnd())
         if not lane.ended and (lane.progress_us is None or lane.progress_us < end_us):
             behind.append((lane.progress_us is not None, lane.progress_us or 0, number))

@@ -7,7 +7,9 @@ An instant lies in the last span that has begun by then.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from functools import lru_cache
+from math import floor
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -17,10 +19,10 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _US: Final = timedelta(microseconds=1)
 _MONTHS: Final = {"month": 1, "quarter": 3, "year": 12}
 # Python's dates have the years 1 to 9999. The calendar repeats itself after 400 years, and so do
-# zones: long before their first change, and after the last one that no rule gives.
-_YEARS: Final = 400
+# zones: before the year 1800, and after 2100.
 _CYCLE: Final = datetime(2400, 1, 1, tzinfo=UTC) - datetime(2000, 1, 1, tzinfo=UTC)
-_FOUR_YEARS: Final = 1461
+_CYCLE_MONTHS: Final = 400 * 12
+_SINCE_1400, _UNTIL_2100 = Fraction(1970 - 1400, 400), Fraction(2100 - 1970, 400)
 
 
 def number_of(calendar: Calendar, instant_us: int) -> int:
@@ -38,22 +40,22 @@ def begin(calendar: Calendar, number: int) -> int:
     """Return the instant at which a span begins, in microseconds."""
     first = number * calendar.count
     if calendar.unit in _MONTHS:
-        first *= _MONTHS[calendar.unit]
-        cycles = _cycles(1970 + first // 12)
-        near = first - cycles * _YEARS * 12
+        months = first * _MONTHS[calendar.unit]
+        cycles = _cycles(Fraction(months, _CYCLE_MONTHS))
+        near = months - cycles * _CYCLE_MONTHS
         local = datetime(1970 + near // 12, near % 12 + 1, 1)  # noqa: DTZ001 - without a zone
     else:
         days = first if calendar.unit == "day" else 4 + 7 * first
-        cycles = _cycles(1970 + days * 4 // _FOUR_YEARS)
-        near = days - cycles * _CYCLE.days
-        local = datetime(1970, 1, 1) + timedelta(near)  # noqa: DTZ001 - without a zone
+        cycles = _cycles(Fraction(days, _CYCLE.days))
+        local = datetime(1970, 1, 1) + timedelta(days - cycles * _CYCLE.days)  # noqa: DTZ001
     local += timedelta(microseconds=calendar.origin_us)
     return _first_shown(local, calendar.zone.info) + cycles * (_CYCLE // _US)
 
 
-def _cycles(year: int) -> int:
-    """Return by how many cycles a year is too far out for Python's dates."""
-    return max(0, (year - 2100) // _YEARS) + min(0, (year - 1400) // _YEARS)
+def _cycles(since_1970: Fraction) -> int:
+    """Return by how many cycles a date is before the year 1400, or after about 2500."""
+    early, late = floor(since_1970 + _SINCE_1400), floor(since_1970 - _UNTIL_2100)
+    return min(early, 0) + max(late, 0)
 
 
 def _first_shown(local: datetime, zone: ZoneInfo) -> int:

@@ -7,13 +7,25 @@ no content to hold; its tombstone is sent if there is anything to withdraw.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from windowing.model.query import Query
 from windowing.model.rows import Key, Row
 from windowing.model.types import FieldType
 from windowing.semantics.expressions import ExpressionFailure, value_of
+
+
+class _Finite(dict[str, Any]):
+    """Values of a row, of which an infinite one is none to whoever asks for it."""
+
+    def __getitem__(self, name: str) -> Any:
+        found = super().__getitem__(name)
+        if isinstance(found, float) and math.isinf(found):
+            raise ExpressionFailure("not finite")
+        return found
 
 
 def holds(query: Query, types: Mapping[str, FieldType], row: Row) -> bool:
@@ -25,9 +37,9 @@ def holds(query: Query, types: Mapping[str, FieldType], row: Row) -> bool:
     if query.having is None:
         return True
     shown = {**dict(zip(query.key, row.key, strict=True)), **row.values}
-    named = {name: shown[name] for name in types}
+    named = _Finite((name, shown[name]) for name in types)
     try:
-        return value_of(query.having.expression, types, named) is True  # type: ignore[arg-type]
+        return value_of(query.having.expression, types, named) is True
     except ExpressionFailure:
         return False
 

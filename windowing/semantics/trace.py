@@ -12,11 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.operators.query import OperatorQuery
 from windowing.model.query import Flow
+from windowing.model.window_join import WindowJoinQuery
 from windowing.semantics.arrivals import ReadRecord, follow
 from windowing.semantics.found import Finder
 from windowing.semantics.lanes import Progress
 from windowing.semantics.log import LogEntry
 from windowing.semantics.pending import Line, PendingRows, spelled
+from windowing.semantics.pending_pairs import PendingPairs
 from windowing.semantics.reports import Reports
 from windowing.semantics.reports import spelled as identity
 from windowing.semantics.units import WindowRevision
@@ -50,11 +52,11 @@ def trace(pipeline: Pipeline, log: Iterable[LogEntry]) -> Iterator[Line]:
 
     Raises:
         BadLogError: not a log of this pipeline.
-        TraceError: a join.
+        TraceError: a join without windows.
         ArrivalOrderError: rows are counted on arrival, and a unit arrives in two lanes.
     """
-    if pipeline.join is not None:
-        msg = "a join has no windows that a record goes into: there is no trace of it"
+    if pipeline.join is not None and not pipeline.of(WindowJoinQuery):
+        msg = "this join has no windows that a record goes into: there is no trace of it"
         raise TraceError(msg)
     entries = list(log)
     pipeline = effective(pipeline, entries)
@@ -117,6 +119,8 @@ class _Course:
             for query in _traced(pipeline)
             if isinstance(query, OperatorQuery) and attribute is None
         }
+        joins = pipeline.of(WindowJoinQuery)
+        self._joins = {join.name: PendingPairs(join, view.items) for join in joins}
         self.arrivals: list[ReadRecord] = []
         self.line: Line = {}
         self.met: Line = {}
@@ -144,10 +148,12 @@ class _Course:
         self.met |= {
             name: reports.of(item) for item in items for name, reports in self._reports.items()
         }
+        self.met |= {name: own.of(item) for item in items for name, own in self._joins.items()}
         self.due = self._pending.reached(self._lanes, (number, entry.offset))
         place = (entry.source, entry.partition, entry.offset)
         sent = {n: reports.reached(self._lanes, place) for n, reports in self._reports.items()}
         shown = {name: [identity(row) for row in rows] for name, rows in sent.items() if rows}
+        shown |= {n: rows for n, own in self._joins.items() if (rows := own.reached(self._lanes))}
         self.sent = {"sent": shown} if shown else {}
 
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from windowing.model.file.pipeline import Pipeline, Query
 from windowing.model.lengths import spell_instant
 from windowing.model.progress import Slack
-from windowing.model.rows import Key, Scalar, in_row
+from windowing.model.rows import Key, Row, Scalar, in_row, row_order
 from windowing.model.source import Source
+from windowing.model.window_join import WindowJoinQuery
 from windowing.model.windows.traits import Ends
 from windowing.model.windows.window import ROW_NUM
 from windowing.semantics.aggregates import refusal
@@ -28,9 +29,11 @@ from windowing.semantics.revisions import key_of, revisions, row_of, unshown
 from windowing.semantics.units import Item, WindowRevision, group_of, part_of
 from windowing.semantics.values import Record, ValueReader
 from windowing.semantics.view import attribute_of, item_of, items_of, lanes_of
+from windowing.semantics.windows import window_joins
 from windowing.semantics.windows.active import ActiveDefinition
 from windowing.semantics.windows.classes import definition_of
 from windowing.semantics.windows.definition import ExtentDefinition
+from windowing.semantics.windows.window_joins import with_left_names
 
 
 class NoWindow(ValueError):
@@ -44,14 +47,21 @@ class WindowRef:
     """A window of a key.
 
     Attributes:
+        query: its query; of a join's window, a query that takes the same records.
         wid: its number; None: it is named by its start.
         start: its start, in the attribute's unit.
+        join: the join that has the window; None: a query has.
     """
 
     query: Query
     wid: int | None
     start: int | None
     key: Key
+    join: WindowJoinQuery | None = None
+
+    def seen(self, item: Item) -> Item:
+        """Return a record with the fields of the key, whichever side of a join it is of."""
+        return item if self.join is None else with_left_names(self.join, item)
 
     def __contains__(self, shown: WindowRevision) -> bool:
         """Whether a row shows this window."""
@@ -116,6 +126,7 @@ class Why:
         unshown: of the revisions sent, why an aggregate is null although it has records.
         held_back: by revision, what becomes of rows that do not fulfil `having`: true, it is sent
             as a tombstone; false, it is not sent.
+        joined: of a join's window, the rows sent.
     """
 
     sought: WindowRef
@@ -132,6 +143,7 @@ class Why:
     unshown: Sequence[tuple[int, str]]
     withheld: Sequence[tuple[Item, str]] = ()
     held_back: Mapping[int, bool] = field(default_factory=dict)
+    joined: Sequence[Row] = ()
 
     @property
     def is_open(self) -> bool:
@@ -181,6 +193,7 @@ def why(pipeline: Pipeline, sought: WindowRef, log: Iterable[LogEntry]) -> Why:
         revisions=[(row.revision, _instant(query, row), len(row.holds)) for row in sent],
         members=sorted(members.values(), key=lambda one: one.item.canonical),
         refused=list(_refused(sought, items, read.lanes, place[0], members)),
+        joined=_joined(sought, read.as_they_are, read.lanes, place[0]),
         withheld=[one for one in read.withheld if _lies_in(sought.query, place, one[0])],
         unwanted=list(_unwanted(sought, items, place)),
         unshown=[
@@ -202,6 +215,7 @@ class _LogReader:
         self._order = LogOrder(source)
         self._since: dict[int, LogEntry] = {}
         self.items: list[Item] = []
+        self.as_they_are: list[Item] = []
         self.withheld: list[tuple[Item, str]] = []
         self.newest = 0
 
@@ -218,15 +232,17 @@ class _LogReader:
         for arrival in arrivals:
             record = arrival.content
             if isinstance(record, Record) and record.withheld is not None:
-                item = item_of(arrival, record, self._attribute)
+                item = self._sought.seen(item_of(arrival, record, self._attribute))
                 if _is_of(self._sought, item):
                     self.withheld.append((item, _fate(arrival.lane, record)))
-        for item in items_of(arrivals, self._attribute):
+        for own in items_of(arrivals, self._attribute):
+            item = self._sought.seen(own)
             self.newest = max(self.newest, item.value)
             if not self._may_hold(item):
                 continue
             if not self._sought.query.window.traits.per_key or _is_of(self._sought, item):
                 self.items.append(item)
+                self.as_they_are.append(own)
 
     def stands(self, closes_at: Progress) -> list[LaneStand]:
         """Return the lanes at the end, for a window that closes then."""
@@ -239,6 +255,13 @@ class _LogReader:
             offset, append_us = (since.offset, since.append_us) if since else (None, None)
             found.append(LaneStand(lane.name, progress, offset, append_us, released_by))
         return found
+
+
+def _joined(sought: WindowRef, items: Sequence[Item], lanes: Sequence[Lane], wid: int) -> list[Row]:
+    if sought.join is None:
+        return []
+    found = window_joins.rows(sought.join, items, lanes)
+    return sorted((row for row in found if row.window_id == wid), key=row_order)
 
 
 def _may_hold(sought: WindowRef) -> Callable[[Item], bool]:

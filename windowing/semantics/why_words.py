@@ -9,7 +9,7 @@ from typing import Final
 
 from windowing.model import Pipeline
 from windowing.model.lengths import spell_instant
-from windowing.model.rows import in_row
+from windowing.model.rows import Row, in_row
 from windowing.model.standing import release
 from windowing.semantics.lanes import Progress
 from windowing.semantics.units import Item
@@ -36,6 +36,7 @@ class Explanation:
         )
         yield from self._state()
         yield from self._records()
+        yield from self._joined()
         yield from self._refused()
         yield from self._withheld()
 
@@ -53,7 +54,8 @@ class Explanation:
         elif not found.revisions:
             yield "closed without a row: no record of it came in time"
         for number, instant, records in found.revisions:
-            what = "closed" if number == 0 else f"revision {number}"
+            later = "late ones" if found.sought.join else f"revision {number}"
+            what = "closed" if number == 0 else later
             due = "" if instant == math.inf else f", due at {self._at(instant)}"
             yield f"{what}{due}: {_records(records)}{self._not_as_it_is(number, records)}"
             yield from (f"  null: {said}" for of, said in found.unshown if of == number)
@@ -72,15 +74,35 @@ class Explanation:
         return said
 
     def _records(self) -> Iterator[str]:
-        members = self.found.members
+        found, members = self.found, self.found.members
         yield f"it holds {_records(len(members))}:" if members else "it holds no record of its key"
         for one in members[:_SHOWN]:
             shown = f"revision {one.revision}"
+            if found.sought.join:
+                shown = f"late, from {self._at(one.instant)}" if one.revision else "on time"
             if not one.sent:
                 shown += f", due at {self._at(one.instant)}"
             yield f"  {self._spelled(one.item)}: {shown}"
         if len(members) > _SHOWN:
             yield f"  and {len(members) - _SHOWN:,} more: --json lists them"
+
+    def _joined(self) -> Iterator[str]:
+        """Yield the rows of a join's window."""
+        rows, join = self.found.joined, self.found.sought.join
+        if join is None:
+            return
+        yield f"it has {len(rows):,} row{'s' * (len(rows) != 1)} so far{':' * bool(rows)}"
+        for row in rows[:_SHOWN]:
+            named = dict(zip(join.key, row.key, strict=True))
+            sides = [
+                f"{named[side]} offset {named[f'{side}_offset']}"
+                for side in ("left", "right")
+                if named[side] is not None
+            ]
+            said = " with ".join(sides) if len(sides) > 1 else f"{sides[0]}, alone"
+            yield f"  {said}: revision {row.revision}{', taken back' * row.retracts}"
+        if len(rows) > _SHOWN:
+            yield f"  and {len(rows) - _SHOWN:,} more: --json lists them"
 
     def _refused(self) -> Iterator[str]:
         refused = self.found.refused
@@ -168,6 +190,7 @@ class Explanation:
                 }
                 for one in found.members
             ],
+            **({"rows": [*map(_joined_row, found.joined)]} if found.sought.join else {}),
             "too_late": [{**_place(item), "outcome": outcome} for item, outcome in found.refused],
             "withheld": [{**_place(item), "outcome": fate} for item, fate in found.withheld],
             "refused": [
@@ -193,3 +216,11 @@ def _place(item: Item) -> dict[str, object]:
 
 def _finite(where: Progress) -> int | None:
     return None if math.isinf(where) else int(where)
+
+
+def _joined_row(row: Row) -> dict[str, object]:
+    return {
+        "key": [in_row(part) for part in row.key],
+        "revision": row.revision,
+        "retracts": row.retracts,
+    }

@@ -76,5 +76,7 @@ def with_shown(join: dict[str, Any]) -> dict[str, Any]:
             for side in ("left", "right")
             for name, text in join[side]["source"]["fields"].items()
         }
-        shown["any"] = draw_expression(rng, types, rng.choice(KINDS), depth=2)
+        drawn = draw_expression(rng, types, rng.choice(KINDS), depth=2)
+        if "left." in drawn or "right." in drawn:  # a constant is nothing of a record
+            shown["any"] = drawn
     return {**join, "select": shown}

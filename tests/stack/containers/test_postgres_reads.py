@@ -22,11 +22,12 @@ from jobs.overview.tables import Tables
 from jobs.tools.dead_letters import letters_in
 from jobs.tools.results import of_run
 from tests.strategies import Entry, entry
-from tests.unit.jobs.overview.test_run_tables import TEXT, log, timeless
+from tests.unit.jobs.overview.test_run_tables import FILTERING, TEXT, log, timeless
 from tests.unit.sinks.test_one_table import ONE, written
 from tests.unit.sinks.test_one_table import TEXT as ONE_TABLE
 from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, Query, parse_pipeline
+from windowing.model.fates import before_windows, names
 from windowing.runtime.latest import latest
 from windowing.runtime.local import LocalEngine
 from windowing.runtime.output import SinkFrame, tagged
@@ -193,6 +194,7 @@ TEXTS = {
     "update": UPDATE + SINK,
     "retracting": UPDATE + SINK + "accumulation: retracting\n",
     "drop": TEXT.replace("LATE", "drop") + SINK,
+    "filtering": TEXT.replace("LATE", "drop").replace("fields: {k: string}", FILTERING) + SINK,
 }
 
 
@@ -211,8 +213,9 @@ def test_both_sinks_tell_the_same(name: str, postgres: str, tmp_path: Path) -> N
         engine = LocalEngine(pipeline)
         for number, batch in enumerate(batches(log(1), 10, pipeline)):
             sink.take([frame for sent in engine.feed(batch) for frame in tagged(sent)], number)
-    there = found(DatabaseTables(PostgresReader("overview", "r1")))
-    assert timeless(there) == timeless(found(Tables(tmp_path, "r1", cache.Cache())))
+    fates = names(before_windows(pipeline.source.fates))
+    there = found(DatabaseTables(PostgresReader("overview", "r1"), fates=fates))
+    assert timeless(there) == timeless(found(Tables(tmp_path, "r1", cache.Cache(), fates=fates)))
     totals = [sum(column) for column in zip(*there["q"]["q"]["history"]["counts"].values())]  # noqa: B905
     assert totals == [there["q"]["q"]["rows"], there["q"]["q"]["revisions"]]
     assert totals[0] > 15

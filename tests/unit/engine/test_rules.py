@@ -71,9 +71,11 @@ def pipeline_of(case: dict[str, Any]) -> Pipeline:
         for side, (topic, own) in sides.items():
             fields = {"k": "string?", own: "int?"}
             source = SOURCE | {"topic": topic, "fields": fields}
-            windows = {"window": given.pop(f"{side}_window")} if kind != "asof" else {}
+            apart = kind not in ("asof", "window")
+            windows = {"window": given.pop(f"{side}_window")} if apart else {}
             given[side] = {"source": source, **windows}
-        document["join"] = {**given, "select": {"v": "left.v", "u": "right.u"}}
+        select = case.get("select", {"v": "left.v", "u": "right.u"})
+        document["join"] = {**given, "select": select}
     else:
         source = SOURCE | case.get("source", {})
         if "topics" in source:
@@ -125,6 +127,7 @@ def short(row: Row, *, offsets: bool) -> str:
         text(spelled["values"]),
         *([f"of {text(spelled['offsets'])}"] if offsets else []),
         *([f"absorbed_by {spelled['absorbed_by']}"] if "absorbed_by" in spelled else []),
+        *([f"overflow {text(spelled['overflow'])}"] if "overflow" in spelled else []),
         *(["retract"] if "op" in spelled else []),
     ]
     return " ".join(words)

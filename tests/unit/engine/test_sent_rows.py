@@ -170,6 +170,22 @@ def test_null_and_failures_do_not_hold(having: str) -> None:
     assert sorted(kept, key=str) == sorted([(key,) for key in by_hand[having]], key=str)
 
 
+def test_what_is_infinite_has_no_value_to_whoever_asks_for_it() -> None:
+    source = {"fields": {"k": "string?", "x": "float"}}
+    document = pipeline({}).document
+    shown = {"x": "sum(x)", "n": "count"}
+    query = {**document["queries"]["q"], "aggregates": shown, "having": "n = 1 OR x > 5"}
+    document = {**document, "source": {**document["source"], **source}, "queries": {"q": query}}
+    spec = parse_pipeline(yaml.safe_dump(document, sort_keys=False))
+    values = [("a", 1e308), ("b", 1e308), ("b", 1e308), ("c", 4.0), ("c", 4.0)]
+    place = {"source": "s", "partition": 0}
+    events = [{"value": {"ts": 1, "k": key, "x": x}} for key, x in values]
+    events += [{"control": {"end": True}}]
+    entries = [entry({**place, "offset": n, **one}) for n, one in enumerate(events)]
+    entries.append(entry({**place, "partition": 1, "offset": 0, "control": {"end": True}}))
+    assert [row.key for row in agreed(spec, entries)] == [("a",), ("c",)]
+
+
 def test_an_absorbed_session_is_withdrawn_if_it_was_sent() -> None:
     spec = pipeline({"window": "SESSION 10 us WATTR ts", "having": "n = 1"}, **UPDATE)
     lane: list[Any] = [(5, "a", 1), (20, "a", 1), (50, "b", 1), (12, "a", 1), (90, "b", 1)]

@@ -48,7 +48,7 @@ def standing(rows: Sequence[Row], query: Flow) -> Standing:
     own = [row for row in rows if row.query == query.name]
     for row in sorted(own, key=lambda row: (row.revision, row.retracts)):
         place = (row.window_id, row.key)
-        if row.retracts or row.absorbed_by is not None:
+        if row.retracts or row.tombstone or row.absorbed_by is not None:
             found.pop(place, None)
         else:
             found[place] = row

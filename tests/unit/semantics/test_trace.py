@@ -12,7 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chaos.readers.log import read_events
-from tests.strategies import KINDS, Entry, cases, entry, interleavings
+from chaos.simulator.draw.wish import WINDOW_JOIN
+from tests.strategies import KINDS, Entry, cases, entry, interleavings, join_cases
 from windowing.engine.reading.batches import batches
 from windowing.model import Pipeline, load_pipeline, parse_pipeline
 from windowing.runtime.local import LocalEngine
@@ -27,7 +28,7 @@ _EXAMPLES = max(settings.default.max_examples // 8, 3) if settings.default else 
 
 def test_a_join_is_refused() -> None:
     pipeline = load_pipeline(DATA / "join" / "pipeline.yml")
-    with pytest.raises(TraceError, match="a join has no windows"):
+    with pytest.raises(TraceError, match="this join has no windows"):
         next(trace(pipeline, []))
 
 
@@ -37,6 +38,28 @@ def traced(pipeline: Pipeline, log: list[Entry]) -> list[dict[str, Any]]:
     except ArrivalOrderError:
         assume(False)
         raise
+
+
+@settings(max_examples=_EXAMPLES)
+@given(data=st.data())
+def test_a_window_join_sends_with_each_record_what_the_trace_says(data: st.DataObject) -> None:
+    case = data.draw(join_cases(kind=WINDOW_JOIN, records_max=14))
+    pipeline = parse_pipeline(case.pipeline)
+    log = [entry(event) for event in data.draw(interleavings(case.lanes))]
+    engine, fates = LocalEngine(pipeline), Counter[str]()
+    for line, batch in zip(traced(pipeline, log), batches(log, 1), strict=True):
+        known = len(engine.output.rows)
+        engine.feed(batch)
+        rows = engine.output.rows[known:]
+        assert Counter(
+            (row.window_id, row.key, row.revision, row.retracts) for row in rows
+        ) == Counter(
+            (row["window"], tuple(row["key"]), row["revision"], "op" in row)
+            for row in line.get("sent", {}).get("pairs", [])
+        )
+        fates.update(one["outcome"] for one in line.get("queries", {}).values())
+    counts = engine.output.counts["pairs"]
+    assert (fates["applied"], fates["outside"]) == (counts["applied"], counts["outside"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -116,3 +139,17 @@ def test_progress_of_recorded_cases_never_falls(name: str) -> None:
         )
         assert lanes.get(line["lane"], before) == before <= after
         lanes[line["lane"]] = after
+
+
+def test_records_of_several_topics_are_read_as_theirs() -> None:
+    pipeline = parse_pipeline(
+        "name: p\n"
+        "source: {topics: {z: 1, a: 1}, format: json, event_time: {field: ts, unit: us},\n"
+        "  fields: {}, disorder: ordered, where: $topic = 'a' AND $partition = 0}\n"
+        "queries: {w: {window: RANGE 9 us SLIDE 9 us WATTR ts, aggregates: {n: count}}}\n"
+    )
+    log = [
+        entry({"source": topic, "partition": 0, "offset": 0, "value": {"ts": 1}}) for topic in "za"
+    ]
+    outcomes = [(line["lane"], line.get("outcome")) for line in trace(pipeline, log)]
+    assert outcomes == [("z/0", "filtered"), ("a/0", None)]

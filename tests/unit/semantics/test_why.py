@@ -8,15 +8,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tests.strategies import KINDS, cases, entry, interleavings
+from chaos.simulator.draw.wish import WINDOW_JOIN
+from tests.strategies import KINDS, cases, entry, interleavings, join_cases
 from windowing.model import Query, parse_pipeline
 from windowing.model.rows import Row
+from windowing.model.window_join import WindowJoinQuery
 from windowing.semantics import RowId, evaluate, meaning_of
 from windowing.semantics.trace import trace
 from windowing.semantics.units import ArrivalOrderError
 from windowing.semantics.view import Views
 from windowing.semantics.why import NoWindow, WindowRef, why
 from windowing.semantics.why_words import Explanation
+from windowing.semantics.windows.window_joins import as_query
 
 _EXAMPLES = max(settings.default.max_examples // 3, 3) if settings.default else 3
 
@@ -55,6 +58,31 @@ def test_what_is_said_of_a_window_is_what_was_sent_of_it(kind: str, data: st.Dat
         )
     }
     assert {one.item.place for one in found.members if one.sent} == held
+
+
+@settings(max_examples=_EXAMPLES, suppress_health_check=[HealthCheck.filter_too_much])
+@given(data=st.data())
+def test_of_a_joins_window_it_says_who_is_in_it_and_which_rows_it_has(data: st.DataObject) -> None:
+    case = data.draw(join_cases(kind=WINDOW_JOIN))
+    pipeline = parse_pipeline(case.pipeline)
+    log = [entry(event) for event in data.draw(interleavings(case.lanes))]
+    (join,) = pipeline.of(WindowJoinQuery)
+    rows, equal = evaluate(pipeline, log).rows, len(join.on)
+    assume(rows)
+    row: Row = data.draw(st.sampled_from(rows))
+    key = row.key[:equal]
+    found = why(pipeline, WindowRef(as_query(join), row.window_id, None, key, join), log)
+    assert (found.start, found.end) == (row.window_start_us, row.window_end_us)
+    assert found.joined == [
+        one for one in rows if (one.window_id, one.key[:equal]) == (row.window_id, key)
+    ]
+    members = {(one.item.lane, one.item.offset) for one in found.members if one.sent}
+    for one in found.joined:
+        named = dict(zip(join.key[equal:], one.key[equal:], strict=True))
+        for side in ("left", "right"):
+            assert named[side] is None or (named[side], named[f"{side}_offset"]) in members
+    said = [*Explanation(pipeline, found).lines()]
+    assert f"it has {len(found.joined):,} row{'s' * (len(found.joined) != 1)} so far:" in said
 
 
 # Most small logs have no late record, which is what is looked for.

@@ -79,7 +79,7 @@ def windows_of(query: Query) -> int:
 
 def cells_of(query: Query) -> int:
     """Return how many cells of rows a record may make: a row has ten besides its aggregates."""
-    return windows_of(query) * (10 + len(query.aggregates))
+    return (windows_of(query) + query.empty_after) * (10 + len(query.aggregates))
 
 
 def own_copy(offset: int, written: Mapping[str, Any], query: Query) -> OwnCopy:

@@ -61,6 +61,12 @@ _NOT_WITH_JOIN = {
 }
 """Options of a pipeline of queries that a join does not have, and why."""
 
+_NOT_IN_JOIN = {
+    "having": "a pair is judged by its fields before it is sent: write the condition under where",
+    "empty": "a join sends pairs, and no rows of windows without records: take it out",
+}
+"""The same of a query."""
+
 
 class Declared(SpecModel):
     """What a pipeline file says: one source stream and its queries, or a join of two.
@@ -104,10 +110,17 @@ class Declared(SpecModel):
     def _source_of_join(cls, data: Any) -> Any:
         if not isinstance(data, dict) or "join" not in data:
             return data
-        unfit = [name for name in _NOT_WITH_JOIN if name in data]
+        unfit = [
+            f"{one} does not go with join: {why}"
+            for one, why in _NOT_WITH_JOIN.items()
+            if one in data
+        ]
+        if isinstance(data["join"], dict):
+            unfit += [
+                f"join.{one}: {why}" for one, why in _NOT_IN_JOIN.items() if one in data["join"]
+            ]
         if unfit:
-            msg = "; ".join(f"{one} does not go with join: {_NOT_WITH_JOIN[one]}" for one in unfit)
-            raise ValueError(msg)
+            raise ValueError("; ".join(unfit))
         try:
             join = Join.model_validate(data["join"])
         except ValidationError:

@@ -13,10 +13,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from windowing.model.flow import StreamFlow
 from windowing.model.join import Side
+from windowing.model.query import Query
 from windowing.model.rows import Row
 from windowing.model.window_join import WindowJoinQuery
 from windowing.semantics.lanes import Lane, Progress
@@ -162,3 +163,25 @@ def _shown(query: WindowJoinQuery, extent: tuple[int, int], row: WindowJoinRow) 
         overflow=failed,
         retracts=row.retracts,
     )
+
+
+def as_query(query: WindowJoinQuery) -> Query:
+    """Return a query whose windows take the records that those of the join do.
+
+    Its key is what must be equal, as the left side calls it.
+    """
+    return Query(
+        name=query.name,
+        window=query.over,
+        group_by=tuple(query.on),
+        aggregates=(),
+        late=query.late,
+        retention_us=query.retention_us,
+    )
+
+
+def with_left_names(query: WindowJoinQuery, item: Item) -> Item:
+    """Return a record that has what must be equal as the left side calls it."""
+    side = query.side_of(item.source)
+    own = zip(query.on, query.key_fields(side), strict=True)
+    return replace(item, fields={**item.fields, **{name: item.fields[its] for name, its in own}})

@@ -105,6 +105,13 @@ REFUSED = {
         ("retention: 5 us", "retention: {windows: 2}"),
     ],
     "E_ZONE": [(WINDOW, "RANGE 1 day SLIDE 1 day WATTR n ZONE Asia/Tokyo"), (UPDATE, DROP)],
+    "empty is for windows": [(WINDOW, "SESSION 4 us WATTR ts, empty: {after: 1}")],
+    "only sessions have gaps, and none is empty": [
+        (WINDOW, "{session: 4 us, wattr: ts, gaps: {a: 1 us}}, empty: {after: 1}")
+    ],
+    "a row that shows only what is new": [
+        (WINDOW, f"{WINDOW}, having: n > 1, accumulation: discarding")
+    ],
     "update needs a retention": [("retention: 5 us\n", "")],
 }
 REFUSED_JOINS = {
@@ -117,6 +124,10 @@ REFUSED_JOINS = {
         ("equal: [g]", "equal: [g]\n  kind: asof\n  within: 1 s\n  where: [left.g = 'a']")
     ],
 }
+REFUSED_JOINS["its windows are those of the join"] = [
+    ("select: {g: left.g}", "select: {g: left.g}\n  kind: window\n  window: RANGE 4 us SLIDE 4 us"),
+    ("disorder: ordered}}\n  right", "disorder: ordered}, window: 5 us}\n  right"),
+]
 REFUSED_POLICY_JOINS = {
     "a join over policy windows takes no late records": [
         ("policy: drop", "policy: update, every: 5 us")
@@ -130,6 +141,7 @@ REFUSED_OPERATORS = {
     "operators have no retention": [("name: o", "name: o\nretention: {time: 5 us, entries: 9}")],
     "operators send no provisional rows": [("name: o", "name: o\nearly: {records: 1}")],
     "operators send a row once": [("name: o", "name: o\naccumulation: discarding")],
+    "operators send all reports": [(_OPERATOR, f"{_OPERATOR}, having: n > 1")],
     "operators need progress of lanes": [("disorder: ordered", "disorder: {ordered_per: g}")],
     "operators go by event time": [(_OPERATOR, f"{_OPERATOR} WATTR n")],
     "operators have windows by policies": [(_OPERATOR, f"operator: aggregate, window: {WINDOW}")],

@@ -322,6 +322,7 @@ def row_fields(row: Row, pipeline: Pipeline, run: str) -> dict[str, Any]:
         "batch_id": 0,
     }
     marks = {"op": "retract" if row.retracts else None, "absorbed_by": row.absorbed_by}
+    marks |= {"tombstone": row.tombstone or None}
     fields |= {mark: marks[mark] for mark in query.marks}
     fields |= {"overflow": [*row.overflow] or None}  # without a column of the name it is left out
     if query.key:
@@ -343,7 +344,7 @@ def row_schema(pipeline: Pipeline, name: str) -> pa.Schema:
         *(("pane", pa.string()), ("revision", pa.int64()), ("records", pa.int64())),
         *(("offsets", pa.list_(offsets)), ("values", pa.struct(values)), ("batch_id", pa.int64())),
     ]
-    types_of_marks = {"op": pa.string(), "absorbed_by": pa.int64()}
+    types_of_marks = {"op": pa.string(), "tombstone": pa.bool_(), "absorbed_by": pa.int64()}
     columns += [(mark, types_of_marks[mark]) for mark in query.marks]
     columns += [("overflow", pa.list_(pa.string()))] * bool(query.may_overflow(types))
     if query.key:
