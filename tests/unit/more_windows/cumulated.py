@@ -17,8 +17,8 @@ def plain() -> Case:
         "hourly": ("RANGE CUMULATE 1 day SLIDE 1 hour WATTR ts", Cumulate(DAY, HOUR)),
         "one_step": ("RANGE CUMULATE 6 hours SLIDE 6 hours WATTR ts", Cumulate(6 * HOUR, 6 * HOUR)),
         "from_five": (
-            "RANGE CUMULATE 1 day SLIDE 8 hours WATTR ts ORIGIN 5 hours",
-            Cumulate(DAY, 8 * HOUR, 5 * HOUR),
+            "RANGE CUMULATE 1 day SLIDE 4 hours WATTR ts ORIGIN 5 hours",
+            Cumulate(DAY, 4 * HOUR, 5 * HOUR),
         ),
         "sevenths": (
             "RANGE CUMULATE 7 seconds SLIDE 1 second WATTR ts",
