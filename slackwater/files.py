@@ -152,14 +152,14 @@ def explain(
     from windowing.explain.calendar import next_edges
     from windowing.explain.pipeline import explain as lines
     from windowing.explain.pipeline import explain_one
-    from windowing.model import Query, load_pipeline
+    from windowing.model import load_pipeline
 
     check_picture("--picture", picture, {"the pipeline": pipeline})
     spec = load_pipeline(pipeline)
     plan = plan_of(spec)
     for line in lines(plan) if query is None else explain_one(plan, query):
         say(line)
-    asked = [one for one in spec.of(Query) if query in (None, one.name)]
+    asked = [flow for flow in spec.flows if query in (None, flow.name)]
     for line in next_edges(asked, time_ns() // 1_000):
         say(line)
     if picture is not None and plan.families:

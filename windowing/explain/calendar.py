@@ -11,8 +11,8 @@ import numpy as np
 from windowing.engine.wids import Ints
 from windowing.engine.windows.calendar import CalendarNumbering
 from windowing.engine.windows.cumulate import numbering_of
-from windowing.model import Query
 from windowing.model.lengths import spell_us
+from windowing.model.query import Flow
 from windowing.model.windows.calendar import CalendarWindow
 from windowing.model.windows.cumulate import Cumulate
 from windowing.model.windows.traits import Ends
@@ -23,17 +23,19 @@ _SHOWN: Final = 4
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def next_edges(queries: Iterable[Query], now_us: int) -> Iterator[str]:
-    """Give the lines about where windows of local time end next; none for other queries."""
-    for query in queries:
-        window, now = query.window, np.array([now_us])
+def next_edges(flows: Iterable[Flow], now_us: int) -> Iterator[str]:
+    """Give the lines about where windows of local time end next; none for other windows."""
+    for flow in flows:
+        window, now = flow.extents_in, np.array([now_us])
         lines: Iterator[str] = iter(())
+        if window is None:
+            continue
         if window.traits.ends is Ends.CALENDAR:
             lines = _edges(window, now)
         elif window.traits.periodic and not window.traits.pictured:
             lines = _periods(window, now)
         for place, line in enumerate(lines):
-            yield f"{query.name}: {line}" if not place else f"  {line}"
+            yield f"{flow.name}: {line}" if not place else f"  {line}"
 
 
 def _edges(window: Window, now: Ints) -> Iterator[str]:

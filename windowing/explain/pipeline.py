@@ -180,8 +180,6 @@ def _explain_join(flow: FlowPlan[JoinQuery], plan: Plan) -> Iterator[str]:
 
 def _explain_window_join(flow: FlowPlan[WindowJoinQuery], plan: Plan) -> Iterator[str]:
     yield from explain_window_join(flow, _late(flow.query, plan.pipeline.source))
-    if flow.query.over.traits.ends is Ends.CALENDAR:
-        yield from explain_edges(flow.query.over)
 
 
 _EXPLAINED: Final[Mapping[str, Callable[[Any, Plan], Iterator[str]]]] = {
