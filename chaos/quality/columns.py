@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from chaos.readers.reader import TAKE_BACK
 from windowing.model.query import Flow
+from windowing.model.rows import TAKE_BACK
 from windowing.model.types import FieldType
 
 ROW_COLUMNS: Final = (

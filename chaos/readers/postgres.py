@@ -25,12 +25,12 @@ from chaos.readers.output import (
     dead_letter_identity,
     row_identity,
 )
-from chaos.readers.reader import TAKE_BACK, columns, reader
+from chaos.readers.reader import columns, reader
 from windowing.model.fates import counted
 from windowing.model.fields import ValueType
 from windowing.model.file.pipeline import Pipeline
 from windowing.model.query import Flow
-from windowing.model.rows import DeadLetter, Row, dead_letter_line, row_line
+from windowing.model.rows import TAKE_BACK, DeadLetter, Row, dead_letter_line, row_line
 
 # As integers: unlike PostgreSQL's, Python's datetimes end with the year 9999.
 MICROSECONDS: LiteralString = "(extract(epoch from {}) * 1000000)::bigint"

@@ -74,9 +74,6 @@ class RunColumns(Protocol):
         """Return the number of rows written for all queries, including provisional ones."""
 
 
-TAKE_BACK: Final = ("op", "tombstone")
-"""The columns that a row fills only if it takes an earlier row back."""
-
 READERS: Final = Registry[OutputReader]("reader", "readers")
 """All readers by the key of their sink under `sink:`."""
 

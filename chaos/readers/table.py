@@ -13,11 +13,12 @@ from deltalake.exceptions import TableNotFoundError
 
 from chaos.readers.delta import read_tables
 from chaos.readers.output import Output, OutputError
-from chaos.readers.reader import TAKE_BACK, columns, reader
+from chaos.readers.reader import columns, reader
 from windowing.files.places import place
 from windowing.files.table_rows import dataset_of, rows_in
 from windowing.model import Pipeline
 from windowing.model.query import Flow
+from windowing.model.rows import TAKE_BACK
 
 
 @reader("table")

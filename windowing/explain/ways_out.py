@@ -8,9 +8,8 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from windowing.engine.reading.failures import CAST, OVERFLOW, SUBSTR, YEARS, ZERO
 from windowing.engine.reading.times import is_skipped
-from windowing.model.computed import BAD_EXPRESSION
+from windowing.model.computed import BAD_EXPRESSION, CAST, OVERFLOW, SUBSTR, YEARS, ZERO
 from windowing.model.lengths import INT64_MAX, INT64_MIN, spell_instant
 from windowing.model.limits import fitting_unit
 from windowing.model.paths import spelled

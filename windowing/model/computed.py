@@ -33,6 +33,13 @@ EVENT_TIME: Final = "event_time"
 BAD_EXPRESSION: Final = "bad_expression"
 """The reason of a dead letter for which an expression has no value."""
 
+# Why it has none.
+ZERO: Final = "division by zero"
+OVERFLOW: Final = "overflow, as no type has the result"
+YEARS: Final = "a time outside of the years 1 to 9999"
+CAST: Final = "a cast"
+SUBSTR: Final = "substr from below 1, or of a length below 0"
+
 BUILT_IN: Final = ("derive", "rules", "where")
 """The keys of a source that are expressions."""
 

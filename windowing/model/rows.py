@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Literal
+from typing import Final, Literal
 
 from windowing.model.types import Kind
 
@@ -18,6 +18,9 @@ Scalar = int | float | str | bool | Decimal | None
 Key = tuple[Scalar, ...]
 Value = Scalar | Sequence[Scalar]
 """The result of an aggregate: a scalar, or a list of them."""
+
+TAKE_BACK: Final = ("op", "tombstone")
+"""The columns that a row fills only if it takes an earlier row back."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from windowing.engine.columns import field_column
 from windowing.engine.reading.expressions.evaluate import evaluate
-from windowing.engine.reading.failures import CAST, OVERFLOW, SUBSTR, YEARS, ZERO, causes
+from windowing.engine.reading.failures import causes
+from windowing.model.computed import CAST, OVERFLOW, SUBSTR, YEARS, ZERO
 from windowing.model.expressions.parse import parse_expression
 from windowing.model.types import FieldType
 from windowing.semantics.expressions import ExpressionFailure, value_of

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.unit.model.test_control import TEXT as WITH_CONTROL
-from windowing.engine.reading.failures import CAST, OVERFLOW, SUBSTR, YEARS, ZERO
 from windowing.explain.log_notes import nothing_recorded, nothing_sent
 from windowing.explain.notes import (
     DeadGroup,
@@ -15,6 +14,7 @@ from windowing.explain.notes import (
 )
 from windowing.explain.ways_out import way_out
 from windowing.model import Pipeline, parse_pipeline
+from windowing.model.computed import CAST, OVERFLOW, SUBSTR, YEARS, ZERO
 from windowing.model.fates import Counts
 from windowing.model.limits import fitting_unit
 from windowing.model.standing import LaneEnd, Waiting

@@ -116,7 +116,7 @@ def test_the_rule_is_a_word_or_a_mapping(written: Any, believes: tuple[Any, ...]
     [
         ("some", "'some' is not a rule for control records: use none, bounds or all"),
         (7, "control is none, bounds or all, or a mapping"),
-        ("{believe: all, queries: 0}", "greater than or equal to 1"),
+        ("{believe: all, queries: 0}", "0 is not allowed: it has to be at least 1"),
         ("{believe: everything}", "'none', 'bounds' or 'all'"),
         ("{key: not a name}", "key names the environment variable that has the secret"),
         ("{secret: abc}", "secret"),

@@ -46,7 +46,7 @@ def test_the_cases_of_the_contract_byte_for_byte(folder: Path, seed: int | None)
 
 
 def test_there_are_cases() -> None:
-    assert len(CASES) == 17
+    assert len(CASES) == 18
 
 
 @given(case=cases(), data=st.data())

@@ -47,7 +47,7 @@ def test_a_window_join_sends_with_each_record_what_the_trace_says(data: st.DataO
     pipeline = parse_pipeline(case.pipeline)
     log = [entry(event) for event in data.draw(interleavings(case.lanes))]
     engine, fates = LocalEngine(pipeline), Counter[str]()
-    for line, batch in zip(traced(pipeline, log), batches(log, 1), strict=True):
+    for line, batch in zip(traced(pipeline, log), batches(log, 1, pipeline), strict=True):
         known = len(engine.output.rows)
         engine.feed(batch)
         rows = engine.output.rows[known:]

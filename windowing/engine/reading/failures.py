@@ -10,16 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from windowing.engine.reading.expressions.evaluate import evaluate
+from windowing.model.computed import CAST, OVERFLOW, SUBSTR, YEARS, ZERO
 from windowing.model.expressions.tree import Call, Expression
 from windowing.model.types import FieldType
 
 Rows = NDArray[np.int64]
-
-ZERO: Final = "division by zero"
-OVERFLOW: Final = "overflow, as no type has the result"
-YEARS: Final = "a time outside of the years 1 to 9999"
-CAST: Final = "a cast"
-SUBSTR: Final = "substr from below 1, or of a length below 0"
 
 _OF_TIMES: Final = ("extract", "date_trunc")
 _DIVIDING: Final = ("/", "div", "mod")

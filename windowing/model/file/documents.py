@@ -229,6 +229,8 @@ def _example(path: Path, *, operator: bool) -> str | None:
     name = str(path[-1]) if path else ""
     if path[-2:-1] == ("topics",):  # the names below are the user's
         name = "topics"
+    if path[-2:-1] == ("control",):  # its keys are called like others
+        return None
     if path[:1] == ("join",) and name == "window":
         return _OF_A_SIDE
     return (_OF_OPERATORS.get(name) if operator else None) or _EXAMPLES.get(name)

@@ -75,7 +75,7 @@ def decode_clean(values: Sequence[bytes | None], rules: ValueRules) -> pl.DataFr
             if type_.kind in ("decimal", "timestamp"):
                 own = [_converted(value, type_, rules) for value in own]
             columns.append(pl.Series(field_column(name), own, dtype=dtype_of(type_)))
-    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, BadValue):
+    except (msgspec.MsgspecError, ValueError, TypeError, ArithmeticError, RecursionError, BadValue):
         return None
     except pl.exceptions.PolarsError:
         return None
