@@ -49,15 +49,17 @@ def tell_of_zones(pipeline: Pipeline) -> None:
     from infra.errors import InfraError
     from jobs.runs.choice import live_run
     from jobs.runs.folder import RunError
-    from windowing.explain.zones import of_other_tables
     from windowing.model import PipelineError
 
     try:
         run = live_run(stack.endpoints(only=[], check=False), pipeline.name)
-        if run is not None:
-            tell_notes(of_other_tables(run.run, run.own_pipeline().zone_tables))
+        kept = {} if run is None else run.own_pipeline().zone_tables
     except (InfraError, PipelineError, RunError):
         return  # what needs the stack, or the run, says so
+    if run is not None and kept:
+        from windowing.explain.zones import of_other_tables
+
+        tell_notes(of_other_tables(run.run, kept))
 
 
 def tell_redelivered(order: LaneOrder) -> None:
